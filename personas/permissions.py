@@ -1,0 +1,78 @@
+"""The one door to rights: checks for services and views, and grants for the services that audit them."""
+
+from typing import Any
+
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import AbstractBaseUser, Group
+from django.db import models
+from guardian.shortcuts import assign_perm, remove_perm
+
+from personas.actors import Actor
+from personas.domain.errors import NotPermitted
+from personas.domain.rights import PERSONA_RIGHTS, ROLE_RIGHTS, TENANT_RIGHTS, Right, Role
+from personas.models import AgentPersona, Tenant, TenantRole, User
+
+WORDS = {
+    Right.VIEW_TENANT: "see this tenant",
+    Right.CHANGE_TENANT: "change the settings of this tenant",
+    Right.MANAGE_PERSONAS: "write drafts and proposals here",
+    Right.GIVE_FEEDBACK: "give feedback here",
+    Right.ACTIVATE_DIRECTIVE: "activate directives",
+    Right.MANAGE_MEMBERS: "manage members here",
+    Right.MANAGE_BINDINGS: "manage agent bindings here",
+    Right.MANAGE_TOKENS: "manage tokens here",
+    Right.VIEW_AUDIT: "read the audit here",
+    Right.VIEW_PERSONA: "see this persona",
+    Right.CHANGE_PERSONA: "write drafts and proposals for this persona",
+}
+
+
+class PersonBackend(ModelBackend):
+    """Log-in with a password, for active people only. It grants nothing: rights live on objects."""
+
+    def user_can_authenticate(self, user: AbstractBaseUser | None) -> bool:
+        return super().user_can_authenticate(user) and not getattr(user, "is_service", True)
+
+    def has_perm(self, user_obj: Any, perm: str, obj: models.Model | None = None) -> bool:
+        return False
+
+    def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
+        return False
+
+
+def holds(actor: Actor, right: Right, target: Tenant | AgentPersona) -> bool:
+    """Whether the actor holds the right on the tenant or persona. The same query as the lists use."""
+    return type(target).objects.permitted(actor, right).filter(pk=target.pk).exists()
+
+
+def require(actor: Actor, right: Right, target: Tenant | AgentPersona) -> None:
+    """Raise `NotPermitted` unless the actor holds the right on the tenant or persona."""
+    if not holds(actor, right, target):
+        raise NotPermitted(f"You may not {WORDS[right]}: “{target}” needs the right {right.value}.")
+
+
+def require_superuser(actor: Actor, what: str) -> None:
+    """Raise `NotPermitted` unless the actor is an active superuser without a token."""
+    if not (actor.user.is_active and actor.user.is_superuser and actor.token is None):
+        raise NotPermitted(f"Only a superuser may {what}.")
+
+
+def make_role_group(tenant: Tenant, role: Role) -> TenantRole:
+    """The group of a role on a new tenant, with its object permissions."""
+    group = Group.objects.create(name=f"{tenant.pk}:{role.value}")
+    for right in ROLE_RIGHTS[role]:
+        assign_perm(right.value, group, tenant)
+    return TenantRole.objects.create(tenant=tenant, role=role.value, group=group)
+
+
+def give(right: Right, user: User, target: Tenant | AgentPersona) -> None:
+    """Grant one right on one object to one account. Called by services, which audit it."""
+    allowed = PERSONA_RIGHTS if isinstance(target, AgentPersona) else TENANT_RIGHTS
+    if right not in allowed:
+        raise ValueError(f"{right} cannot be granted on {target!r}")
+    assign_perm(right.value, user, target)
+
+
+def take(right: Right, user: User, target: Tenant | AgentPersona) -> None:
+    """Take one right on one object from one account. Called by services, which audit it."""
+    remove_perm(right.value, user, target)
