@@ -23,8 +23,8 @@ test-pg: ## run the tests on PostgreSQL: that of DATABASE_URL, else a private se
 
 check: ## lint, format, types, templates, migrations, system checks
 	@./bootstrap.sh test
-	$(PYTHON) -m ruff check .
-	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check --quiet --output-format concise .
+	$(PYTHON) -m ruff format --quiet --check --output-format concise .
 	$(PYTHON) -m djlint --lint --quiet templates
 	DEBUG=1 $(PYTHON) manage.py check --fail-level WARNING
 	DEBUG=1 $(PYTHON) manage.py makemigrations --check --dry-run

@@ -63,7 +63,7 @@ class Machine:
 
     def bootstrap(self, kind: str = "run", **environment: str) -> subprocess.CompletedProcess[str]:
         variables = {"PATH": str(self.bin), "HOME": str(self.home), "CALLS": str(self.calls_file), **environment}
-        command = [self.bin / "sh", self.project / "bootstrap.sh", kind]
+        command = [str(self.bin / "sh"), str(self.project / "bootstrap.sh"), kind]
         return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=20, check=False)
 
     def calls(self) -> list[str]:
@@ -244,7 +244,7 @@ def test_the_test_lock_holds_what_runs_in_the_same_versions() -> None:
 
 def run_script(name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {key: value for key, value in os.environ.items() if key not in ("PORT", "DATABASE_URL", "DEBUG")}
-    command = [sys.executable, ROOT / "bin" / name, *arguments]
+    command = [sys.executable, str(ROOT / "bin" / name), *arguments]
     return subprocess.run(
         command, env={**variables, **environment}, capture_output=True, text=True, timeout=30, check=False
     )
@@ -304,7 +304,7 @@ def test_a_private_server_is_gone_when_it_is_told_to_stop() -> None:
         time.sleep(60)
     """
     variables = {key: value for key, value in os.environ.items() if key != "DATABASE_URL"}
-    command = [sys.executable, ROOT / "bin" / "with-postgres", sys.executable, "-uc", probe]
+    command = [sys.executable, str(ROOT / "bin" / "with-postgres"), sys.executable, "-uc", probe]
     with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port, folder = process.stdout.readline().split()
