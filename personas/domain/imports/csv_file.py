@@ -43,10 +43,14 @@ def read_csv(data: bytes, source: str) -> Reading[PersonaRecord]:
         return out.reading()
     if extra := [title for title, column in zip(titles, columns, strict=True) if column not in COLUMNS]:
         out.notice(line, f"These columns were not read: {_listed(extra)}.")
-    for line, fields in rows:
+    found = False
+    for row_line, fields in rows:
+        found = True
+        _read_row(row_line, fields, columns, out)
         if out.full:
             break
-        _read_row(line, fields, columns, out)
+    if not found and not out.has_faults:
+        out.notice(line, "There are no rows below the header.")
     return out.reading()
 
 

@@ -94,7 +94,7 @@ class _Loader(yaml.SafeLoader):
     depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()
         if event.anchor is not None or getattr(event, "tag", None) is not None:
             raise yaml.MarkedYAMLError(None, None, "anchors &, aliases * and tags ! are not read", event.start_mark)
         if self.depth == _MAX_DEPTH:

@@ -53,7 +53,7 @@ class EditRecord:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a file (``line`` None) or what starts at a line of it was not read."""
+    """Why a file (``line`` None) or what starts at a line of it was not read; ``source`` is "" for a whole folder."""
 
     source: str
     line: int | None
@@ -102,17 +102,11 @@ class Collector[R]:
 
     def fault(self, line: int | None, reason: str) -> None:
         """Report what was not read."""
-        if len(self._faults) < MAX_REPORTS:
-            self._faults.append(Fault(self.source, line, reason))
-        else:
-            self._stop(f"There are more than {MAX_REPORTS:,} faults. The rest was not read: mend these first.")
+        self._keep_fault(Fault(self.source, line, reason))
 
     def notice(self, line: int | None, text: str) -> None:
         """Report what was read, but not as it stands."""
-        if len(self._notices) < MAX_REPORTS:
-            self._notices.append(Notice(self.source, line, text))
-        else:
-            self._stop(f"There are more than {MAX_REPORTS:,} notices. The rest was not read: mend these first.")
+        self._keep_notice(Notice(self.source, line, text))
 
     def cleaned(self, line: int, clean: Callable[[str], str], value: str) -> str | None:
         """Return ``clean(value)``, or None after reporting the TextFault it raised."""
@@ -126,15 +120,26 @@ class Collector[R]:
         """Add everything another Reading holds, under its own sources."""
         for record in reading.records:
             self.record(record)
-        room = MAX_REPORTS - max(len(self._faults), len(self._notices))
-        if max(len(reading.faults), len(reading.notices)) > room:
-            self._stop(f"There are more than {MAX_REPORTS:,} reports. The rest was not read: mend these first.")
-        self._faults += reading.faults[: MAX_REPORTS - len(self._faults)]
-        self._notices += reading.notices[: MAX_REPORTS - len(self._notices)]
+        for fault in reading.faults:
+            self._keep_fault(fault)
+        for notice in reading.notices:
+            self._keep_notice(notice)
 
     def reading(self) -> Reading[R]:
         """Return what was gathered."""
         return Reading(tuple(self._records), tuple(self._faults), tuple(self._notices))
+
+    def _keep_fault(self, fault: Fault) -> None:
+        if len(self._faults) < MAX_REPORTS:
+            self._faults.append(fault)
+        else:
+            self._stop(f"There are more than {MAX_REPORTS:,} faults. The rest was not read: mend these first.")
+
+    def _keep_notice(self, notice: Notice) -> None:
+        if len(self._notices) < MAX_REPORTS:
+            self._notices.append(notice)
+        else:
+            self._stop(f"There are more than {MAX_REPORTS:,} notices. The rest was not read: mend these first.")
 
     def _stop(self, reason: str) -> None:
         if not self.full:
