@@ -57,6 +57,14 @@ class DirectiveProposal(Row):
     proposed_by_name = models.CharField(max_length=150)
     require_second_person = models.BooleanField(default=False, help_text="The tenant's rule when it was made.")
     required_approvals = models.PositiveSmallIntegerField(default=1, help_text="The tenant's rule when it was made.")
+    replaces = models.OneToOneField(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="replaced_by",
+        help_text="The proposal it was merged from; its authors are authors of this one.",
+    )
     made_revision = models.ForeignKey(
         "personas.PersonaRevision", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import AbstractBaseUser, Group
+from django.contrib.auth.models import Group
 from django.db import models
 from guardian.shortcuts import assign_perm, remove_perm
 
@@ -30,8 +30,8 @@ WORDS = {
 class PersonBackend(ModelBackend):
     """Log-in with a password, for active people only. It grants nothing: rights live on objects."""
 
-    def user_can_authenticate(self, user: AbstractBaseUser | None) -> bool:
-        return super().user_can_authenticate(user) and not getattr(user, "is_service", True)
+    def user_can_authenticate(self, user: Any) -> bool:
+        return super().user_can_authenticate(user) and not user.is_service
 
     def has_perm(self, user_obj: Any, perm: str, obj: models.Model | None = None) -> bool:
         return False

@@ -7,7 +7,7 @@ os.environ.setdefault("SECRET_KEY", "known-to-the-tests-alone")
 os.environ.setdefault("ALLOWED_HOSTS", "testserver,localhost,127.0.0.1")
 os.environ.setdefault("SECURE_HTTPS", "0")
 
-from personas_site.settings import *  # noqa: E402, F403
+from personas_site.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {

@@ -51,4 +51,4 @@ def clean_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kind(value: Any) -> str:
-    return {str: "text", list: "list", dict: "mapping"}[type(value)]
+    return "text" if isinstance(value, str) else "list" if isinstance(value, list) else "mapping"

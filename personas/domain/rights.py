@@ -43,9 +43,7 @@ class Role(StrEnum):
 ROLE_RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.VIEW_TENANT}),
     Role.EDITOR: frozenset({Right.VIEW_TENANT, Right.MANAGE_PERSONAS, Right.GIVE_FEEDBACK}),
-    Role.REVIEWER: frozenset(
-        {Right.VIEW_TENANT, Right.MANAGE_PERSONAS, Right.GIVE_FEEDBACK, Right.ACTIVATE_DIRECTIVE}
-    ),
+    Role.REVIEWER: frozenset({Right.VIEW_TENANT, Right.MANAGE_PERSONAS, Right.GIVE_FEEDBACK, Right.ACTIVATE_DIRECTIVE}),
     # An admin does not review: who should do both holds both roles, so that it can be seen.
     Role.ADMIN: TENANT_RIGHTS - {Right.ACTIVATE_DIRECTIVE},
 }

@@ -1,7 +1,7 @@
 """Rows with a UUID key, and rows that are written once."""
 
 import uuid
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from django.db import models
 
@@ -34,7 +34,7 @@ class AppendOnlyRow(Row):
     The ORM refuses here; triggers in the database refuse everyone else (see ``personas/triggers.py``).
     """
 
-    objects = AppendOnlyQuerySet.as_manager()
+    objects: ClassVar[Any] = AppendOnlyQuerySet.as_manager()
 
     class Meta:
         abstract = True

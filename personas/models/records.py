@@ -1,6 +1,6 @@
 """API tokens, stored answers of repeated calls, and the audit."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -65,12 +65,12 @@ class AuditEntry(AppendOnlyRow):
     object_type = models.CharField(max_length=60)
     object_id = models.CharField(max_length=60)
     object_label = models.CharField(max_length=250)
-    before: Any = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
-    after: Any = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    before = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    after = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     request_id = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True)
 
-    objects = AuditQuerySet.as_manager()
+    objects: ClassVar[Any] = AuditQuerySet.as_manager()
 
     class Meta(AppendOnlyRow.Meta):
         abstract = False

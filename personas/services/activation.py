@@ -58,6 +58,8 @@ def activate_revision(
     `SecondPersonRequired` when the tenant's rules ask for more people, `Locked`, `Invalid` for wrong settings.
     """
     persona = lock_persona(persona)
+    if revision.persona_id != persona.pk:
+        raise Invalid("This revision belongs to another persona.", field="revision")
     before, previous = snapshot(persona), persona.live_revision
     settings = PersonaSettings.load(revision.settings)
     after_enabled = persona.enabled if enabled is None else enabled

@@ -71,9 +71,7 @@ def clear_agent_override(tenant: Tenant, agent_class: AgentClass, *, actor: Acto
     _change(tenant, agent_class, "agent.override_cleared", None, actor)
 
 
-def _change(
-    tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[str, Any] | None, actor: Actor
-) -> None:
+def _change(tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[str, Any] | None, actor: Actor) -> None:
     """Write a binding and audit it.
 
     Narrowing needs ``manage-bindings``. If anything is widened, here or at a descendant, `resolve` would allow what it
@@ -98,10 +96,10 @@ def _change(
     after = availability_below(tenant, agent_class)
     if any(widens(before[pk], after[pk]) for pk in after):
         require(actor, Right.ACTIVATE_DIRECTIVE, tenant)
-    audit.record(
-        verb, agent_class, actor=actor, tenant=tenant, before={"binding": old}, after={"binding": new}
-    )
+    audit.record(verb, agent_class, actor=actor, tenant=tenant, before={"binding": old}, after={"binding": new})
 
 
 def _shown(row: TenantAgent | None) -> dict[str, Any] | None:
-    return row and {"status": str(row.status), "permissions": row.permissions, "enforced": row.enforced}
+    if row is None:
+        return None
+    return {"status": str(row.status), "permissions": row.permissions, "enforced": row.enforced}

@@ -1,17 +1,14 @@
 """Django's own validation, said in our words."""
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 
 from personas.domain.errors import Invalid
 
-M = TypeVar("M", bound=models.Model)
 
-
-def checked(row: M, *, exclude: Iterable[str] = ()) -> M:
+def checked[M: models.Model](row: M, *, exclude: Iterable[str] = ()) -> M:
     """The row, if its fields and constraints hold. Raises `Invalid` with the first fault, naming its field."""
     try:
         row.full_clean(exclude=set(exclude))

@@ -124,9 +124,7 @@ def revise_persona(
     wanted = (settings or persona.settings).cleaned()
     if (text, wanted.dump()) == (live.instructions, live.settings):
         return live
-    revision = write_revision(
-        persona, instructions=text, settings=wanted, actor=actor, origin=Origin.EDIT, note=note
-    )
+    revision = write_revision(persona, instructions=text, settings=wanted, actor=actor, origin=Origin.EDIT, note=note)
     verb = Verb.EDIT if text != live.instructions else Verb.SETTINGS
     activate_revision(persona, revision, actor=actor, verb=verb, reason=note)
     return revision
@@ -140,9 +138,7 @@ def enable_persona(persona: AgentPersona, *, actor: Actor, reason: str = "") -> 
     if persona.enabled:
         return None
     clean_text(persona.live_revision.instructions)
-    return activate_revision(
-        persona, persona.live_revision, actor=actor, verb=Verb.ENABLE, enabled=True, reason=reason
-    )
+    return activate_revision(persona, persona.live_revision, actor=actor, verb=Verb.ENABLE, enabled=True, reason=reason)
 
 
 @transaction.atomic
@@ -182,7 +178,8 @@ def restore_persona(persona: AgentPersona, *, actor: Actor) -> AgentPersona:
 
 @transaction.atomic
 def roll_back(persona: AgentPersona, *, to: PersonaRevision, actor: Actor, reason: str) -> PersonaRevision:
-    """Serve an earlier state again, as a new revision. Raises `Invalid` for the live one, and as `activate_revision`."""
+    """Serve an earlier state again, as a new revision. Raises `Invalid` for the live one, else as
+    `activate_revision` does."""
     persona = lock_persona(persona)
     if to.persona_id != persona.pk:
         raise Invalid("This revision belongs to another persona.", field="revision")

@@ -93,18 +93,14 @@ def _relink(below: Iterable[TenantAncestor], above: Iterable[TenantAncestor]) ->
     inside = [row.tenant_id for row in below]
     TenantAncestor.objects.filter(tenant__in=inside).exclude(ancestor__in=inside).delete()
     TenantAncestor.objects.bulk_create(
-        TenantAncestor(
-            tenant_id=low.tenant_id, ancestor_id=high.ancestor_id, distance=low.distance + high.distance + 1
-        )
+        TenantAncestor(tenant_id=low.tenant_id, ancestor_id=high.ancestor_id, distance=low.distance + high.distance + 1)
         for low in below
         for high in above
     )
 
 
 @transaction.atomic
-def set_review_rules(
-    tenant: Tenant, *, require_second_person: bool, required_approvals: int, actor: Actor
-) -> Tenant:
+def set_review_rules(tenant: Tenant, *, require_second_person: bool, required_approvals: int, actor: Actor) -> Tenant:
     """Set how many approvals a directive needs, and whether one of them must come from no author.
 
     Raises `NotPermitted` without ``change_tenant``; lowering either rule takes staff besides, so that nobody alone can
@@ -131,7 +127,9 @@ def lock_path(tenant: Tenant) -> None:
     Which persona wins somewhere depends on all of them, so two changes of that in one tree wait for each other.
     Raises `Conflict` when the tenant has gone.
     """
-    rows = TenantAncestor.objects.filter(tenant=tenant).order_by(F("distance").desc()).values_list("ancestor", flat=True)
+    rows = (
+        TenantAncestor.objects.filter(tenant=tenant).order_by(F("distance").desc()).values_list("ancestor", flat=True)
+    )
     path = list(rows)
     if not path:
         raise Conflict("This tenant is gone.")

@@ -1,0 +1,326 @@
+"""Deciding: approve, approve with an edit, reject, comment."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from learning.domain.review import Rules, Standing, Vote, standing, stricter
+from learning.models import Decision, DirectiveProposal
+from learning.services.proposals import clean_rationale, propose
+from personas import audit
+from personas.actors import Actor
+from personas.domain.errors import Conflict, Invalid, Locked, SecondPersonRequired
+from personas.domain.rights import Right
+from personas.domain.settings import PersonaSettings
+from personas.domain.text import digest
+from personas.models import Activation, AgentPersona, PersonaRevision, User
+from personas.permissions import holds, require
+from personas.services import personas
+from personas.services.activation import activate_revision, lock_persona
+
+Status = DirectiveProposal.Status
+Action = DirectiveProposal.Action
+Verdict = Decision.Verdict
+
+
+class NotPending(Conflict):
+    """Somebody was faster."""
+
+    code = "not_pending"
+
+
+class Stale(Conflict):
+    """What was seen is not what is live, or not what is proposed now."""
+
+    code = "stale_revision"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a decision led to: the revision that went live, or how much is still missing."""
+
+    proposal: DirectiveProposal
+    standing: Standing
+    revision: PersonaRevision | None
+
+
+def text_to_decide(proposal: DirectiveProposal) -> str:
+    """The text an approval makes live: the last edit of a reviewer, else what was proposed."""
+    edits = proposal.decisions.filter(edited_instructions__isnull=False).order_by("-created_at", "-pk")
+    edited = edits.values_list("edited_instructions", flat=True).first()
+    return proposal.instructions if edited is None else str(edited)
+
+
+def rules_of(proposal: DirectiveProposal) -> Rules:
+    """The stricter of the tenant's rules when the proposal was made and now."""
+    tenant = proposal.persona.tenant
+    return stricter(
+        Rules(proposal.require_second_person, proposal.required_approvals),
+        Rules(tenant.require_second_person, tenant.required_approvals),
+    )
+
+
+def authors_of(proposal: DirectiveProposal) -> list[User]:
+    """Everyone who wrote any of it: who proposed it or a proposal it was merged from, and everyone who edited those."""
+    authors = set()
+    part: DirectiveProposal | None = proposal
+    while part is not None:
+        edits = part.decisions.filter(edited_instructions__isnull=False)
+        authors |= {part.proposed_by_id, *edits.values_list("reviewer", flat=True)}
+        part = part.replaces
+    return list(User.objects.filter(pk__in=authors))
+
+
+def standing_of(proposal: DirectiveProposal) -> Standing:
+    """How far the proposal is: whose approvals count, what is missing."""
+    votes = []
+    for decision in proposal.decisions.select_related("reviewer").order_by("created_at", "pk"):
+        edited = decision.edited_instructions
+        votes.append(
+            Vote(
+                reviewer=decision.reviewer_id,
+                name=decision.reviewer_name,
+                approves=decision.verdict == Verdict.APPROVE,
+                seen=decision.seen_sha256,
+                base=decision.seen_revision_id,
+                edited=None if edited is None else digest(edited),
+                holds_right=holds(Actor(decision.reviewer), Right.ACTIVATE_DIRECTIVE, proposal.persona),
+            )
+        )
+    return standing(
+        votes,
+        authors={user.pk for user in authors_of(proposal)},
+        rules=rules_of(proposal),
+        text=digest(text_to_decide(proposal)),
+        live=proposal.persona.live_revision_id,
+    )
+
+
+def _lock(proposal: DirectiveProposal, actor: Actor) -> DirectiveProposal:
+    """Proposal and persona as they are now, held. Raises `NotPermitted`, `NotPending` with who and when."""
+    persona = lock_persona(proposal.persona)
+    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update().get(pk=proposal.pk)
+    locked.persona = persona
+    require(actor, Right.ACTIVATE_DIRECTIVE, persona)
+    if not locked.is_pending:
+        last = locked.decisions.exclude(verdict=Verdict.COMMENT).order_by("-created_at").first()
+        who = f" by {last.reviewer_name}, {last.created_at:%-d %B %Y at %H:%M} UTC" if last else ""
+        raise NotPending(f"This proposal was {locked.get_status_display().lower()}{who}.")
+    return locked
+
+
+@transaction.atomic
+def approve(
+    proposal: DirectiveProposal,
+    *,
+    actor: Actor,
+    expected_revision: PersonaRevision,
+    seen_sha256: str = "",
+    instructions: str | None = None,
+    note: str = "",
+) -> Outcome:
+    """Say yes to a proposal, as it stands or with an edit; with enough people it goes live in this transaction.
+
+    Parameters: ``expected_revision`` the live revision the reviewer compared with; ``seen_sha256`` of the text they
+    saw (pages must send it); ``instructions`` their edit, kept beside the proposed text.
+    Raises `NotPermitted`, `NotPending`, `Locked`, `Stale` when what was seen is not what is there, `Invalid` for an
+    edit that is no text, `SecondPersonRequired` when an author's yes alone could never be enough.
+    """
+    proposal = _lock(proposal, actor)
+    persona = proposal.persona
+    if persona.locked and proposal.action != Action.DISABLE and proposal.action != Action.ARCHIVE:
+        raise Locked(f"“{persona.name}” is locked: the proposal stays pending until somebody unlocks it.")
+    shown = text_to_decide(proposal)
+    _refuse_unseen(proposal, shown, expected_revision, seen_sha256)
+    text = shown if instructions is None else personas.clean_text(instructions)
+    edited = text != shown
+    if edited and (text, proposal.settings) == (expected_revision.instructions, expected_revision.settings):
+        raise Invalid("Your edit takes every change back. Reject the proposal instead.", field="instructions")
+    rules = rules_of(proposal)
+    if not edited and rules.second_person and rules.approvals == 1 and actor.account in authors_of(proposal):
+        raise SecondPersonRequired("You are an author of this text, so somebody else has to approve it.")
+    decision = Decision(
+        proposal=proposal,
+        reviewer=actor.account,
+        reviewer_name=actor.name,
+        verdict=Verdict.APPROVE,
+        note=clean_rationale(note),
+        edited_instructions=text if edited else None,
+        seen_sha256=digest(text),
+        seen_revision=expected_revision,
+    )
+    decision.save()
+    after = {"edited": edited, "seen_sha256": decision.seen_sha256, "live_revision": expected_revision.number}
+    audit.record("proposal.approved", proposal, actor=actor, tenant=proposal.tenant, after=after, note=note)
+    reached = standing_of(proposal)
+    revision = _make_live(proposal, text, reached, actor) if reached.complete else None
+    return Outcome(proposal, reached, revision)
+
+
+def _refuse_unseen(proposal: DirectiveProposal, shown: str, expected: PersonaRevision, seen_sha256: str) -> None:
+    live = proposal.persona.live_revision
+    assert live is not None
+    if expected.pk != live.pk or proposal.base_revision_id != live.pk:
+        raise Stale(
+            f"Revision {live.number} by {live.author_name} is live by now, and this was written against revision "
+            f"{proposal.base_revision.number}. Look at the three texts before you decide."
+        )
+    if seen_sha256 and seen_sha256 != digest(shown):
+        raise Stale("Another reviewer edited this text while you read it. Look at it again before you decide.")
+
+
+def _make_live(proposal: DirectiveProposal, text: str, reached: Standing, actor: Actor) -> PersonaRevision:
+    """The revision of an approved proposal, activated; the proposal closed."""
+    persona = proposal.persona
+    live = persona.live_revision
+    assert live is not None
+    settings = PersonaSettings.load(proposal.settings)
+    origin = PersonaRevision.Origin.ROLLBACK if proposal.action == Action.ROLLBACK else PersonaRevision.Origin.DIRECTIVE
+    if (text, settings.dump()) == (live.instructions, live.settings):
+        revision = live
+    else:
+        revision = personas.write_revision(
+            persona,
+            instructions=text,
+            settings=settings,
+            actor=actor,
+            author=proposal.proposed_by,
+            origin=origin,
+            note=proposal.rationale,
+        )
+    # Closed first: archiving closes whatever still waits for the persona.
+    proposal.status, proposal.decided_at, proposal.made_revision = Status.APPROVED, timezone.now(), revision
+    proposal.save(update_fields=["status", "decided_at", "made_revision"])
+    enabled = {Action.ENABLE: True, Action.DISABLE: False, Action.ARCHIVE: False}.get(Action(proposal.action))
+    activate_revision(
+        persona,
+        revision,
+        actor=actor,
+        verb=Activation.Verb.APPROVE,
+        enabled=enabled,
+        archive=proposal.action == Action.ARCHIVE,
+        approvers=list(User.objects.filter(pk__in=reached.counting)),
+        authors=authors_of(proposal),
+        source=f"proposal:{proposal.pk}",
+        reason=proposal.rationale,
+    )
+    return revision
+
+
+@transaction.atomic
+def reject(proposal: DirectiveProposal, *, actor: Actor, note: str) -> DirectiveProposal:
+    """Refuse a proposal for good. Raises `Invalid` without a note, `NotPermitted`, `NotPending`."""
+    note = clean_rationale(note)
+    if not note:
+        raise Invalid("Say in a sentence what is wrong with it: the author sees this.", field="note")
+    proposal = _lock(proposal, actor)
+    Decision(
+        proposal=proposal,
+        reviewer=actor.account,
+        reviewer_name=actor.name,
+        verdict=Verdict.REJECT,
+        note=note,
+        seen_sha256=digest(text_to_decide(proposal)),
+        seen_revision=proposal.persona.live_revision,
+    ).save()
+    proposal.status, proposal.decided_at = Status.REJECTED, timezone.now()
+    proposal.save(update_fields=["status", "decided_at"])
+    audit.record("proposal.rejected", proposal, actor=actor, tenant=proposal.tenant, note=note)
+    return proposal
+
+
+@transaction.atomic
+def comment(proposal: DirectiveProposal, *, actor: Actor, note: str) -> Decision:
+    """Say something about a proposal without deciding it. Raises `NotPermitted` for who may not write here."""
+    require(actor, Right.CHANGE_PERSONA, proposal.persona)
+    note = clean_rationale(note)
+    if not note:
+        raise Invalid("Write a comment first.", field="note")
+    decision = Decision(
+        proposal=proposal,
+        reviewer=actor.account,
+        reviewer_name=actor.name,
+        verdict=Verdict.COMMENT,
+        note=note,
+        seen_revision=None,
+    )
+    decision.save()
+    audit.record("proposal.commented", proposal, actor=actor, tenant=proposal.tenant)
+    return decision
+
+
+@transaction.atomic
+def merge_onto_live(
+    proposal: DirectiveProposal, *, actor: Actor, instructions: str, expected_revision: PersonaRevision
+) -> DirectiveProposal:
+    """Replace a stale proposal by one that is written against the live revision, for everybody to see.
+
+    The text is a clean three-way merge, or what somebody made of the conflict. The old proposal is superseded.
+    Raises `NotPermitted` without ``change_persona``, `NotPending`, `Stale`, `Invalid`.
+    """
+    persona = lock_persona(proposal.persona)
+    require(actor, Right.CHANGE_PERSONA, persona)
+    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update().get(pk=proposal.pk)
+    if not locked.is_pending:
+        raise NotPending(f"This proposal was {locked.get_status_display().lower()} meanwhile.")
+    live = persona.live_revision
+    assert live is not None
+    if expected_revision.pk != live.pk:
+        raise Stale(f"Revision {live.number} went live meanwhile. Look at the three texts again.")
+    locked.status, locked.decided_at = Status.SUPERSEDED, timezone.now()
+    locked.save(update_fields=["status", "decided_at"])
+    rationale = (
+        f"{locked.rationale}\n\nMerged onto revision {live.number}; first proposed by {locked.proposed_by_name}."
+    )
+    merged = propose(
+        persona,
+        actor=actor,
+        instructions=instructions,
+        settings=_merged_settings(locked, live),
+        rationale=rationale.strip(),
+        action=Action(locked.action),
+        base=live,
+        confidence=locked.confidence,
+        origin=DirectiveProposal.Origin(locked.origin),
+        replaces=locked,
+    )
+    after = {"by": str(merged.pk), "live_revision": live.number}
+    audit.record("proposal.superseded", locked, actor=actor, tenant=locked.tenant, after=after)
+    return merged
+
+
+def _merged_settings(proposal: DirectiveProposal, live: PersonaRevision) -> PersonaSettings:
+    """The live settings with those changes that the proposal makes against its base."""
+    base, wanted = proposal.base_revision.settings, proposal.settings
+    changed = {name: value for name, value in wanted.items() if base.get(name) != value}
+    return PersonaSettings.load({**live.settings, **changed})
+
+
+def close_pending(persona: AgentPersona, actor: Actor) -> None:
+    """Close what waits for a persona that was archived (a hook of its transaction)."""
+    for proposal in DirectiveProposal.objects.pending().filter(persona=persona).select_for_update():
+        proposal.status, proposal.decided_at = Status.SUPERSEDED, timezone.now()
+        proposal.save(update_fields=["status", "decided_at"])
+        after = {"why": "the persona was archived"}
+        audit.record("proposal.superseded", proposal, actor=actor, tenant=proposal.tenant, after=after)
+
+
+def needs(proposal: DirectiveProposal, actor: Actor) -> list[tuple[bool, str]]:
+    """What approving needs, as sentences, each met or not, for the person who looks."""
+    persona, rules, reached = proposal.persona, rules_of(proposal), standing_of(proposal)
+    may = holds(actor, Right.ACTIVATE_DIRECTIVE, persona)
+    author = actor.account.pk in {user.pk for user in authors_of(proposal)}
+    said_yes = actor.account.pk in reached.counting
+    fresh = proposal.base_revision_id == persona.live_revision_id
+    rows = [(may, "You may activate directives here" if may else "You may look, but not activate directives here")]
+    if rules.second_person:
+        rows.append((not author, "You are an author, so somebody else approves it" if author else "You are no author"))
+    rows.append((fresh, "Written against the live revision" if fresh else "The live revision has changed since"))
+    rows.append((not persona.locked, "Persona is locked" if persona.locked else "Persona is not locked"))
+    if rules.approvals > 1:
+        have = len(reached.counting)
+        mine = ", yours among them" if said_yes else ""
+        rows.append((reached.missing == 0, f"{have} of {rules.approvals} approvals{mine}"))
+    rows += [(False, f"{name} {why}") for name, why in reached.void]
+    return rows
