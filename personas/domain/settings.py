@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
+from uuid import UUID
 
 from personas.domain.errors import Invalid
 from personas.domain.text import TextFault, check_tool_id, clean_name
@@ -72,9 +73,8 @@ class PersonaSettings:
         except TextFault as fault:
             raise Invalid(str(fault), field="name") from fault
         tools = None if self.allowed_tools is None else clean_tools(self.allowed_tools)
-        if len(canonical_json(dict(self.slots))) > MAX_SLOTS_BYTES:
-            raise Invalid("The settings of the class take more than 64 kB.", field="slots")
-        return replace(self, name=name, allowed_tools=tools)
+        _check_slots(self.slots)
+        return replace(self, name=name, run_as=_clean_id(self.run_as), allowed_tools=tools)
 
 
 def clean_tools(tools: Sequence[str]) -> tuple[str, ...]:
@@ -90,6 +90,26 @@ def _check_line(name: str, value: str) -> None:
         raise Invalid(f"{LABELS[name]} is a text of at most 200 characters.", field=name)
     if value != value.strip() or not value.isprintable():
         raise Invalid(f"{LABELS[name]} has spaces around it, or characters that cannot be seen.", field=name)
+
+
+def _check_slots(slots: Mapping[str, Any]) -> None:
+    try:
+        text = json.dumps(dict(slots), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"The settings of the class are no JSON: {error}.", field="slots") from error
+    if size > MAX_SLOTS_BYTES:
+        raise Invalid("The settings of the class take more than 64 kB.", field="slots")
+    if "\\u0000" in text:
+        raise Invalid("Remove the NUL character from the settings of the class.", field="slots")
+
+
+def _clean_id(ident: str) -> str:
+    """The id of an account as it is compared and stored: in lower case, with hyphens."""
+    try:
+        return str(UUID(ident))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Invalid("Choose the account it runs as.", field="run_as") from error
 
 
 def canonical_json(data: Any) -> bytes:
