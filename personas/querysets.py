@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import uuid
 from typing import TYPE_CHECKING, Any, Self
 
@@ -73,6 +74,19 @@ class PersonaQuerySet(models.QuerySet[Any]):
     def current(self) -> Self:
         """Personas that are not archived."""
         return self.filter(archived_at=None)
+
+
+class AgentClassQuerySet(models.QuerySet[Any]):
+    def named(self, name: str) -> Self:
+        """The agent class with this canonical or short name, if there is one."""
+        return self.filter(Q(canonical=name) | Q(short=name))
+
+    def names_near(self, name: str) -> list[str]:
+        """At most three canonical names that are near the given one."""
+        known = self.order_by("canonical").values_list("short", "canonical")
+        names = {key.casefold(): canonical for short, canonical in known for key in (short, canonical)}
+        near = difflib.get_close_matches(name.casefold()[:200], names, n=6, cutoff=0.5)
+        return list(dict.fromkeys(names[key] for key in near))[:3]
 
 
 class BindingQuerySet(models.QuerySet[Any]):

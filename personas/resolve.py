@@ -18,7 +18,7 @@ from django.utils import timezone
 from personas.domain.bindings import Binding, fold, limit_tools
 from personas.domain.errors import UnknownAgentClass
 from personas.domain.resolution import DEFAULT_NAME, Context, memory_scope, subscriber
-from personas.models import Tenant
+from personas.models import AgentClass, Tenant
 
 # A scalar subselect, not EXISTS: PostgreSQL would hash EXISTS under OR over all permission rows.
 _GRANTED = """(SELECT 1 FROM {source} JOIN auth_permission pm ON pm.id = x.permission_id
@@ -181,9 +181,7 @@ def _answer(rows: Sequence[Sequence[Any]], asked: str, context: Context) -> Reso
     own = rows[0]
     canonical, tenant = own[3], own[8]
     if canonical is None:
-        from personas.services.agents import suggest  # the rare path may cost more
-
-        raise UnknownAgentClass(asked, suggest(asked))
+        raise UnknownAgentClass(asked, AgentClass.objects.names_near(asked))
     manifest = dict(zip(("number", "permissions", "tools", "memory_scope", "instructions"), own[15:], strict=True))
     bindings = [
         Binding(active=row[5] == "active", enforced=bool(row[6]), overrides=_json(row[7])) if row[5] else None

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from personas.models.base import AppendOnlyRow, BytewiseCharField, Row
-from personas.querysets import BindingQuerySet
+from personas.querysets import AgentClassQuerySet, BindingQuerySet
 
 
 class AgentClass(Row):
@@ -21,6 +21,8 @@ class AgentClass(Row):
     manifest = models.ForeignKey(
         "personas.ManifestVersion", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
+
+    objects = AgentClassQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "agent classes"
