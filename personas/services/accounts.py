@@ -5,10 +5,10 @@ from django.db import transaction
 from personas import audit
 from personas.actors import Actor
 from personas.domain.errors import Conflict, Invalid, NotPermitted
-from personas.domain.rights import PEOPLE_ONLY, ROLE_RIGHTS, Right, Role
+from personas.domain.rights import PEOPLE_ONLY, PERSONA_RIGHTS, ROLE_RIGHTS, Right, Role
 from personas.models import AgentPersona, Tenant, TenantRole, User
 from personas.permissions import give, require, require_superuser, take
-from personas.services.checks import checked
+from personas.services.checks import saved
 
 
 @transaction.atomic
@@ -17,7 +17,7 @@ def create_person(username: str, *, name: str, email: str, password: str | None,
     require_superuser(actor, "make an account for a person")
     person = User(username=username, name=name, email=email)
     person.set_password(password)
-    checked(person).save(force_insert=True)
+    saved(person)
     audit.record("person.created", person, actor=actor, tenant=None, after={"username": username})
     return person
 
@@ -31,7 +31,7 @@ def create_service_account(tenant: Tenant, username: str, *, name: str, actor: A
     require(actor, Right.MANAGE_MEMBERS, tenant)
     account = User(username=username, name=name, kind=User.Kind.SERVICE, tenant=tenant)
     account.set_unusable_password()
-    checked(account, exclude=["password"]).save(force_insert=True)
+    saved(account, exclude=["password"])
     account.groups.add(TenantRole.objects.get(tenant=tenant, role=Role.VIEWER).group)
     audit.record("service_account.created", account, actor=actor, tenant=tenant, after={"username": username})
     return account
@@ -90,8 +90,10 @@ def grant_persona_right(persona: AgentPersona, user: User, right: Right, *, acto
 
 @transaction.atomic
 def revoke_persona_right(persona: AgentPersona, user: User, right: Right, *, actor: Actor) -> None:
-    """Take a right on one persona. Raises `NotPermitted` without ``manage-members``."""
+    """Take a right on one persona, and with the right to see it every other. Raises `NotPermitted` without
+    ``manage-members``."""
     require(actor, Right.MANAGE_MEMBERS, persona.tenant)
-    take(right, user, persona)
+    for lost in PERSONA_RIGHTS if right is Right.VIEW_PERSONA else (right,):
+        take(lost, user, persona)
     before = {"user": user.username, "right": right.value}
     audit.record("persona_right.revoked", persona, actor=actor, tenant=persona.tenant, before=before)

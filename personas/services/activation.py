@@ -15,19 +15,21 @@ from personas.domain.settings import PersonaSettings
 from personas.domain.text import name_key
 from personas.models import Activation, AgentPersona, PersonaRevision, Tenant, TenantAncestor, User, snapshot
 from personas.permissions import holds, require
-from personas.services.checks import checked
+from personas.services.checks import clean_note, saved
 from personas.services.tenants import lock_path
 
 Verb = Activation.Verb
 PLACE = ("name", "context_type", "context_id", "priority")
+# Fields of a persona that services look up or check themselves.
+CHECKED = ("tenant", "agent_class", "run_as", "live_revision")
 
 
 def lock_persona(persona: AgentPersona) -> AgentPersona:
     """The persona as it is now, held until the end of the transaction. Raises `Conflict` when it is archived."""
-    rows = AgentPersona.objects.select_for_update(of=("self",))
-    locked: AgentPersona = rows.select_related("tenant", "agent_class__manifest", "live_revision", "run_as").get(
-        pk=persona.pk
-    )
+    # Locked first and read afterwards: what a statement joins to a row it waited for is as old as its start.
+    AgentPersona.objects.select_for_update(no_key=True).only("pk").get(pk=persona.pk)
+    related = ("tenant", "agent_class__manifest", "live_revision", "run_as")
+    locked: AgentPersona = AgentPersona.objects.select_related(*related).get(pk=persona.pk)
     if locked.archived_at is not None:
         raise Conflict(f"“{locked.name}” is archived. Restore it first.")
     return locked
@@ -50,14 +52,15 @@ def activate_revision(
     """Make a revision the one a persona serves, and the persona enabled, disabled or archived.
 
     It is the only function that writes the live columns of a persona. A change that nobody is served, before or after,
-    is a draft: it needs ``change_persona`` and leaves no activation. Everything else passes the gate.
+    is a draft: it needs ``change_persona``, or the right of a reviewer when it was proposed, and leaves no activation.
+    Everything else passes the gate.
 
     Parameters: ``enabled`` None keeps it as it is; ``approvers`` whose approval counts (default: the actor alone);
     ``authors`` of the change beside the actor when no approvers are named; ``source`` as ``proposal:<id>``.
     Raises `NotPermitted` without ``activate-directive`` on this persona or on one whose answer it takes or loses,
     `SecondPersonRequired` when the tenant's rules ask for more people, `Locked`, `Invalid` for wrong settings.
     """
-    persona = lock_persona(persona)
+    persona, reason = lock_persona(persona), clean_note(reason)
     if revision.persona_id != persona.pk:
         raise Invalid("This revision belongs to another persona.", field="revision")
     before, previous = snapshot(persona), persona.live_revision
@@ -70,8 +73,10 @@ def activate_revision(
         _pass_gate(persona, revision, settings, after_enabled, actor)
         _count_approvals(persona.tenant, persona, approving, writing)
     else:
-        require(actor, Right.CHANGE_PERSONA, persona)
-    _check_settings(persona, settings, {*writing, actor.account})
+        require(actor, Right.CHANGE_PERSONA if approvers is None else Right.ACTIVATE_DIRECTIVE, persona)
+    if after_enabled and not revision.instructions.strip():
+        raise Invalid("Write the instructions first: an empty text is not served.", field="instructions")
+    _check_settings(persona, settings, {*writing, actor.account}, starting=after_enabled and not persona.enabled)
     _write(persona, revision, settings, after_enabled, archive)
     activation = None
     if serving:
@@ -85,7 +90,7 @@ def activate_revision(
             approvers=[{"id": str(user.pk), "name": str(user)} for user in approving],
             verb=verb,
             source=source,
-            reason=reason[:2000],
+            reason=reason,
         )
         activation.save()
     label = f"directive.{verb.value}" if serving else f"draft.{verb.value}"
@@ -164,7 +169,7 @@ def _count_approvals(tenant: Tenant, persona: AgentPersona, approvers: list[User
         )
 
 
-def _check_settings(persona: AgentPersona, settings: PersonaSettings, setters: set[User]) -> None:
+def _check_settings(persona: AgentPersona, settings: PersonaSettings, setters: set[User], *, starting: bool) -> None:
     if settings.cleaned() != settings:
         raise Invalid("The settings are not in their normal form: save them again.")
     if DEFAULT_NAME in (persona.name, settings.name) and persona.name != settings.name and persona.live_revision:
@@ -173,6 +178,8 @@ def _check_settings(persona: AgentPersona, settings: PersonaSettings, setters: s
         raise Invalid(f"{persona.agent_class} has only the persona “default”.", field="name")
     if persona.live_revision is None or settings.run_as != str(persona.run_as_id):
         check_run_as(persona.tenant, settings.run_as, setters)
+    elif starting:  # accepted when it was set, but the account may have gone since
+        check_run_as(persona.tenant, settings.run_as, {*setters, persona.run_as})
 
 
 def check_run_as(tenant: Tenant, run_as: str, setters: set[User]) -> User:
@@ -200,4 +207,4 @@ def _write(
     persona.live_revision, persona.enabled = revision, enabled
     persona.archived_at = timezone.now() if archive else None
     fields = [*PLACE, "name_key", "run_as", "live_revision", "enabled", "archived_at"]
-    checked(persona, exclude=["live_revision", "agent_class", "tenant", "run_as"]).save(update_fields=fields)
+    saved(persona, exclude=CHECKED, fields=fields)

@@ -1,12 +1,10 @@
 """Agent classes and their numbered manifests."""
 
-import difflib
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 
 from personas import audit
 from personas.actors import Actor
@@ -15,23 +13,15 @@ from personas.domain.manifest import clean_manifest, short_name
 from personas.domain.settings import canonical_json
 from personas.models import AgentClass, ManifestVersion
 from personas.permissions import require_superuser
-from personas.services.checks import checked
+from personas.services.checks import saved
 
 
 def find_agent_class(name: str) -> AgentClass:
     """The agent class of a canonical or short name. Raises `UnknownAgentClass` with the nearest names."""
-    found = AgentClass.objects.select_related("manifest").filter(Q(canonical=name) | Q(short=name)).first()
+    found: AgentClass | None = AgentClass.objects.named(name).select_related("manifest").first()
     if found is None:
-        raise UnknownAgentClass(name, suggest(name))
+        raise UnknownAgentClass(name, AgentClass.objects.names_near(name))
     return found
-
-
-def suggest(name: str) -> list[str]:
-    """At most three canonical names that are near the given one."""
-    known = dict(AgentClass.objects.values_list("short", "canonical"))
-    names = {key.casefold(): canonical for short, canonical in known.items() for key in (short, canonical)}
-    near = difflib.get_close_matches(name.casefold()[:200], names, n=6, cutoff=0.5)
-    return list(dict.fromkeys(names[key] for key in near))[:3]
 
 
 @transaction.atomic
@@ -43,7 +33,7 @@ def define_agent_class(
     agent_class = AgentClass(
         canonical=canonical, short=short_name(canonical), display_name=display_name, multi_instance=multi_instance
     )
-    checked(agent_class).save(force_insert=True)
+    saved(agent_class)
     audit.record("agent_class.defined", agent_class, actor=actor, tenant=None, after={"canonical": canonical})
     publish_manifest(agent_class, manifest, actor=actor)
     return agent_class
@@ -53,7 +43,8 @@ def define_agent_class(
 def publish_manifest(agent_class: AgentClass, manifest: Mapping[str, Any], *, actor: Actor) -> ManifestVersion:
     """Make the next manifest version and serve it. A superuser act; nothing happens if it equals the one served."""
     require_superuser(actor, "change a manifest")
-    agent_class = AgentClass.objects.select_for_update(of=("self",)).select_related("manifest").get(pk=agent_class.pk)
+    AgentClass.objects.select_for_update(no_key=True).only("pk").get(pk=agent_class.pk)
+    agent_class = AgentClass.objects.select_related("manifest").get(pk=agent_class.pk)
     clean = clean_manifest(manifest)
     digest = hashlib.sha256(canonical_json(clean)).hexdigest()
     current = agent_class.manifest

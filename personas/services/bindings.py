@@ -79,6 +79,7 @@ def _change(tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[st
     """
     require(actor, Right.MANAGE_BINDINGS, tenant)
     lock_path(tenant)
+    agent_class = AgentClass.objects.select_related("manifest").get(pk=agent_class.pk)
     before = availability_below(tenant, agent_class)
     row = TenantAgent.objects.select_for_update().filter(tenant=tenant, agent_class=agent_class).first()
     old = _shown(row)

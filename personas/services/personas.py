@@ -13,8 +13,8 @@ from personas.domain.settings import PersonaSettings, revision_digest
 from personas.domain.text import TextFault, clean_instructions, digest, name_key
 from personas.models import Activation, AgentClass, AgentPersona, PersonaRevision, Tenant
 from personas.permissions import require
-from personas.services.activation import activate_revision, check_run_as, lock_persona
-from personas.services.checks import checked
+from personas.services.activation import CHECKED, activate_revision, check_run_as, lock_persona
+from personas.services.checks import clean_note, saved
 
 Verb = Activation.Verb
 Origin = PersonaRevision.Origin
@@ -52,7 +52,7 @@ def write_revision(
         author=author,
         author_name=str(author),
         origin=origin,
-        note=note[:2000],
+        note=clean_note(note, field="note"),
     )
     revision.save()
     return revision
@@ -90,7 +90,7 @@ def create_persona(
         run_as_id=settings.run_as,
         hints=dict(hints or {}),
     )
-    checked(persona, exclude=["live_revision", "run_as", "tenant", "agent_class"]).save(force_insert=True)
+    saved(persona, exclude=CHECKED)
     revision = write_revision(
         persona, instructions=instructions, settings=settings, actor=actor, origin=origin, note=note
     )
@@ -132,12 +132,11 @@ def revise_persona(
 
 @transaction.atomic
 def enable_persona(persona: AgentPersona, *, actor: Actor, reason: str = "") -> Activation | None:
-    """Let a draft answer. Raises `Invalid` for an empty text, and whatever `activate_revision` raises."""
+    """Let a draft answer. Raises whatever `activate_revision` raises."""
     persona = lock_persona(persona)
     assert persona.live_revision is not None
     if persona.enabled:
         return None
-    clean_text(persona.live_revision.instructions)
     return activate_revision(persona, persona.live_revision, actor=actor, verb=Verb.ENABLE, enabled=True, reason=reason)
 
 
@@ -171,7 +170,7 @@ def restore_persona(persona: AgentPersona, *, actor: Actor) -> AgentPersona:
     if row.archived_at is None:
         return row
     row.archived_at = None
-    checked(row, exclude=["live_revision", "run_as", "tenant", "agent_class"]).save(update_fields=["archived_at"])
+    saved(row, exclude=CHECKED, fields=["archived_at"])
     audit.record("persona.restored", row, actor=actor, tenant=row.tenant, after={"archived": False})
     return row
 
@@ -216,7 +215,7 @@ def describe_persona(persona: AgentPersona, *, description: str, actor: Actor) -
     require(actor, Right.CHANGE_PERSONA, persona)
     persona = lock_persona(persona)
     before, persona.description = persona.description, description
-    checked(persona, exclude=["live_revision", "run_as", "tenant", "agent_class"]).save(update_fields=["description"])
+    saved(persona, exclude=CHECKED, fields=["description"])
     audit.record(
         "persona.described",
         persona,

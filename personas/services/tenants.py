@@ -12,7 +12,7 @@ from personas.domain.rights import Right, Role
 from personas.models import Tenant, TenantAncestor
 from personas.models.tenants import MAX_DEPTH
 from personas.permissions import make_role_group, require, require_superuser
-from personas.services.checks import checked
+from personas.services.checks import saved
 
 
 @transaction.atomic
@@ -27,7 +27,12 @@ def create_tenant(
 ) -> Tenant:
     """Make a tenant with its four roles. A superuser act. Raises `Invalid` for a taken slug or too deep a tree."""
     require_superuser(actor, "make a tenant")
-    tenant = checked(
+    if parent:  # a move of the parent locks it as well
+        Tenant.objects.select_for_update(no_key=True).get(pk=parent.pk)
+    above = list(TenantAncestor.objects.filter(tenant=parent)) if parent else []
+    if len(above) >= MAX_DEPTH:
+        raise Invalid(f"Tenants form a tree of at most {MAX_DEPTH} levels.", field="parent")
+    tenant = saved(
         Tenant(
             slug=slug,
             name=name,
@@ -36,10 +41,6 @@ def create_tenant(
             required_approvals=required_approvals,
         )
     )
-    above = list(TenantAncestor.objects.filter(tenant=parent).select_for_update()) if parent else []
-    if len(above) >= MAX_DEPTH:
-        raise Invalid(f"Tenants form a tree of at most {MAX_DEPTH} levels.", field="parent")
-    tenant.save(force_insert=True)
     TenantAncestor.objects.bulk_create(
         [TenantAncestor(tenant=tenant, ancestor=tenant, distance=0)]
         + [TenantAncestor(tenant=tenant, ancestor_id=row.ancestor_id, distance=row.distance + 1) for row in above]
@@ -64,7 +65,7 @@ def move_tenant(tenant: Tenant, *, to: Tenant | None, actor: Actor) -> Tenant:
     """
     require_superuser(actor, "move a tenant")
     # The whole closure is locked: two moves at once could each be fine and together make a loop.
-    list(Tenant.objects.select_for_update().order_by("pk").values_list("pk"))
+    list(Tenant.objects.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     tenant = Tenant.objects.select_related("parent").get(pk=tenant.pk)
     before = tenant.parent
     below = list(TenantAncestor.objects.filter(ancestor=tenant))
@@ -107,7 +108,7 @@ def set_review_rules(tenant: Tenant, *, require_second_person: bool, required_ap
     approve what two were meant to see.
     """
     require(actor, Right.CHANGE_TENANT, tenant)
-    tenant = Tenant.objects.select_for_update().get(pk=tenant.pk)
+    tenant = Tenant.objects.select_for_update(no_key=True).get(pk=tenant.pk)
     before = {"require_second_person": tenant.require_second_person, "required_approvals": tenant.required_approvals}
     lowered = required_approvals < tenant.required_approvals or (
         tenant.require_second_person and not require_second_person
@@ -115,7 +116,7 @@ def set_review_rules(tenant: Tenant, *, require_second_person: bool, required_ap
     if lowered and not (actor.account.is_superuser or actor.account.is_staff):
         raise NotPermitted("Lowering the rules of review takes a second person: ask a member of staff to do it.")
     tenant.require_second_person, tenant.required_approvals = require_second_person, required_approvals
-    checked(tenant).save(update_fields=["require_second_person", "required_approvals"])
+    saved(tenant, fields=["require_second_person", "required_approvals"])
     after = {"require_second_person": require_second_person, "required_approvals": required_approvals}
     audit.record("tenant.rules_set", tenant, actor=actor, tenant=tenant, before=before, after=after)
     return tenant
@@ -124,7 +125,8 @@ def set_review_rules(tenant: Tenant, *, require_second_person: bool, required_ap
 def lock_path(tenant: Tenant) -> None:
     """Hold the tenant and its ancestors until the end of the transaction, the root first.
 
-    Which persona wins somewhere depends on all of them, so two changes of that in one tree wait for each other.
+    Which persona wins somewhere depends on all of them, so two changes of that in one tree wait for each other. The key
+    stays free: every row written about a tenant holds it, and two holders that want more would wait for each other.
     Raises `Conflict` when the tenant has gone.
     """
     rows = (
@@ -134,4 +136,4 @@ def lock_path(tenant: Tenant) -> None:
     if not path:
         raise Conflict("This tenant is gone.")
     for pk in path:
-        Tenant.objects.select_for_update().get(pk=pk)
+        Tenant.objects.select_for_update(no_key=True).only("pk").get(pk=pk)

@@ -13,7 +13,7 @@ from personas.domain.errors import Invalid, NotPermitted
 from personas.domain.rights import Right
 from personas.models import APIToken, Tenant, User
 from personas.permissions import holds, require
-from personas.services.checks import checked
+from personas.services.checks import saved
 
 PREFIX = "per_"
 
@@ -42,6 +42,8 @@ def create_token(
         require(actor, Right.MANAGE_TOKENS, tenant)
         if user != actor.account and not (user.is_service and user.tenant_id == tenant.pk):
             raise NotPermitted("Make tokens for yourself or for a service account of this tenant.")
+        if may_review and actor.token is not None and not actor.token.may_review:
+            raise NotPermitted("A token that may not review cannot make one that may.")
     if not holds(Actor(user), Right.VIEW_TENANT, tenant):
         raise Invalid(f"{user.username} cannot see the tenant {tenant.slug}: give a role there first.", field="user")
     secret = PREFIX + secrets.token_urlsafe(32)
@@ -55,7 +57,7 @@ def create_token(
         created_by=actor.account if actor else None,
         expires_at=expires_at,
     )
-    checked(token).save(force_insert=True)
+    saved(token)
     after = {"name": name, "user": user.username, "prefix": token.prefix, "may_review": may_review}
     audit.record("token.created", token, actor=actor or Actor(user), tenant=tenant, after=after)
     return token, secret
