@@ -60,22 +60,24 @@ def standing(
     Parameters: ``votes`` oldest first; ``authors`` everyone who wrote any of it, editors among them.
     """
     counting: dict[Hashable, None] = {}
-    void: dict[str, str] = {}
-    for vote in votes:
+    void: dict[Hashable, tuple[str, str]] = {}
+    last_edit = max((index for index, vote in enumerate(votes) if vote.edited is not None), default=0)
+    for index, vote in enumerate(votes):
         if not vote.approves:
             continue
-        why = _why_not(vote, text, live)
+        # A text that was edited away and back is no text this person was asked about a second time.
+        why = _why_not(vote, text if index >= last_edit else None, live)
         if why is None:
             counting[vote.reviewer] = None
-            void.pop(vote.name, None)
+            void.pop(vote.reviewer, None)
         elif vote.reviewer not in counting:
-            void[vote.name] = why
+            void[vote.reviewer] = vote.name, why
     needs_other = rules.second_person and not any(reviewer not in authors for reviewer in counting)
     missing = max(0, rules.approvals - len(counting))
-    return Standing(tuple(counting), tuple(void.items()), missing, needs_other)
+    return Standing(tuple(counting), tuple(void.values()), missing, needs_other)
 
 
-def _why_not(vote: Vote, text: str, live: Hashable) -> str | None:
+def _why_not(vote: Vote, text: str | None, live: Hashable) -> str | None:
     if not vote.holds_right:
         return "may not activate directives here any more"
     if vote.seen != text:

@@ -1,8 +1,11 @@
 """Deciding: approve, approve with an edit, reject, comment."""
 
+import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from learning.domain.review import Rules, Standing, Vote, standing, stricter
@@ -62,14 +65,37 @@ def rules_of(proposal: DirectiveProposal) -> Rules:
 
 
 def authors_of(proposal: DirectiveProposal) -> list[User]:
-    """Everyone who wrote any of it: who proposed it or a proposal it was merged from, and everyone who edited those."""
-    authors = set()
+    """Everyone who wrote any of it: who proposed it or a proposal it was merged from, everyone who edited those, and
+    whoever wrote the draft that it makes live."""
+    authors = _writers(proposal)
+    for revision in _drafts_behind(proposal):
+        authors.add(revision.author_id)
+        for earlier in DirectiveProposal.objects.filter(made_revision=revision):
+            authors |= _writers(earlier)
+    return list(User.objects.filter(pk__in=authors))
+
+
+def _writers(proposal: DirectiveProposal) -> set[uuid.UUID]:
+    authors: set[uuid.UUID] = set()
     part: DirectiveProposal | None = proposal
     while part is not None:
         edits = part.decisions.filter(edited_instructions__isnull=False)
         authors |= {part.proposed_by_id, *edits.values_list("reviewer", flat=True)}
         part = part.replaces
-    return list(User.objects.filter(pk__in=authors))
+    return authors
+
+
+def _drafts_behind(proposal: DirectiveProposal) -> QuerySet[Any, Any]:
+    """Revisions that nobody was served yet and that the proposal would have served: those a draft is made of since it
+    last answered, and those that say the same as a state to go back to."""
+    live = Activation.objects.filter(persona=proposal.persona_id, live=True)
+    drafts = PersonaRevision.objects.filter(persona=proposal.persona_id).exclude(pk__in=live.values("revision"))
+    if proposal.action == Action.ENABLE:
+        served = live.aggregate(last=Max("revision__number"))["last"] or 0
+        return drafts.filter(number__gt=served, number__lte=proposal.base_revision.number)
+    if proposal.action == Action.ROLLBACK:
+        return drafts.filter(text_sha256=proposal.text_sha256)
+    return drafts.none()
 
 
 def standing_of(proposal: DirectiveProposal) -> Standing:
@@ -100,7 +126,7 @@ def standing_of(proposal: DirectiveProposal) -> Standing:
 def _lock(proposal: DirectiveProposal, actor: Actor) -> DirectiveProposal:
     """Proposal and persona as they are now, held. Raises `NotPermitted`, `NotPending` with who and when."""
     persona = lock_persona(proposal.persona)
-    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update().get(pk=proposal.pk)
+    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update(no_key=True).get(pk=proposal.pk)
     locked.persona = persona
     require(actor, Right.ACTIVATE_DIRECTIVE, persona)
     if not locked.is_pending:
@@ -261,7 +287,7 @@ def merge_onto_live(
     """
     persona = lock_persona(proposal.persona)
     require(actor, Right.CHANGE_PERSONA, persona)
-    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update().get(pk=proposal.pk)
+    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update(no_key=True).get(pk=proposal.pk)
     if not locked.is_pending:
         raise NotPending(f"This proposal was {locked.get_status_display().lower()} meanwhile.")
     live = persona.live_revision
