@@ -52,6 +52,8 @@ def propose(
     if base is None or base.persona_id != persona.pk:
         raise Invalid("The base revision belongs to another persona.", field="base_revision")
     text = base.instructions if instructions is None else personas.clean_text(instructions)
+    if action is Action.ENABLE:
+        personas.clean_text(text)  # a draft may be empty, what is served may not
     wanted = _clean_settings(persona, base, settings, actor)
     if action is Action.CHANGE and (text, wanted.dump()) == (base.instructions, base.settings):
         raise Invalid(f"This changes nothing: revision {base.number} says the same.", field="instructions")
