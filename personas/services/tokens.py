@@ -57,7 +57,7 @@ def create_token(
         created_by=actor.account if actor else None,
         expires_at=expires_at,
     )
-    saved(token)
+    saved(token, exclude=["created_by"])  # nobody, for the operator
     after = {"name": name, "user": user.username, "prefix": token.prefix, "may_review": may_review}
     audit.record("token.created", token, actor=actor or Actor(user), tenant=tenant, after=after)
     return token, secret
