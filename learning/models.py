@@ -50,6 +50,8 @@ class DirectiveProposal(Row):
     confidence = models.DecimalField(max_digits=4, decimal_places=3, null=True, blank=True)
     origin = models.CharField(max_length=7, choices=Origin, default=Origin.PERSON)
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    lines_added = models.PositiveIntegerField(default=0, help_text="Against the base revision.")
+    lines_removed = models.PositiveIntegerField(default=0, help_text="Against the base revision.")
     text_fingerprint = models.CharField(max_length=64, help_text="Over the folded text.")
     change_fingerprint = models.CharField(max_length=64, help_text="Over the folded paragraphs added and removed.")
     text_sha256 = models.CharField(max_length=64, help_text="Over the text, byte for byte.")
@@ -101,6 +103,11 @@ class DirectiveProposal(Row):
     @property
     def candidate(self) -> PersonaSettings:
         return PersonaSettings.load(self.settings)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the persona has moved on since this was written. A decided proposal is not stale."""
+        return self.is_pending and self.base_revision_id != self.persona.live_revision_id
 
     @property
     def is_pending(self) -> bool:

@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 
+from personas.domain.errors import Conflict, NotPermitted, Refused
+from personas_site import errors
 from personas_site.logs import current_id
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -44,19 +46,38 @@ class LoginRequiredMiddleware(auth.LoginRequiredMiddleware):
             return None
         return super().process_view(request, view_func, view_args, view_kwargs)
 
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> Any:
+        """A form that arrives after the session ended is shown back; htmx keeps its page, or leaves it whole."""
+        if request.method == "POST":
+            return errors.page(
+                request,
+                401,
+                "You are logged out",
+                "The session ended before this was sent. Copy what you wrote, log in and send it again.",
+            )
+        htmx = getattr(request, "htmx", None)
+        if htmx and not htmx.boosted:
+            response = HttpResponse(status=401)
+            page = urlencode({"next": htmx.current_url_abs_path or "/"})
+            response["HX-Redirect"] = f"{resolve_url('login')}?{page}"
+            return response
+        return super().handle_no_permission(request, view_func)
 
-class HtmxLoginMiddleware:
-    """Sends the whole page to the log-in when a session ended, instead of a log-in form inside a part of it."""
+
+class RefusalMiddleware:
+    """A rule that refuses outside a form answers with a page: 403, 409 or 422."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        htmx = getattr(request, "htmx", None)
-        login = resolve_url("login")
-        if htmx and response.status_code == 302 and response["Location"].startswith(login):
-            page = htmx.current_url_abs_path or "/"
-            response = HttpResponse(status=401)
-            response["HX-Redirect"] = f"{login}?{urlencode({'next': page})}"
-        return response
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, NotPermitted):
+            return errors.page(request, 403, "Not permitted", exception.message)
+        if isinstance(exception, Conflict):
+            return errors.page(request, 409, "Not now", exception.message)
+        if isinstance(exception, Refused):
+            return errors.page(request, 422, "That does not work", exception.message)
+        return None

@@ -44,11 +44,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "personas_site.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
-    "personas_site.middleware.HtmxLoginMiddleware",
+    "personas_site.middleware.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "personas_site.urls"
@@ -68,7 +68,11 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "personas_site.navigation.navigation",
             ],
-            "builtins": ["django.templatetags.static", "personas_site.templatetags.look"],
+            "builtins": [
+                "django.templatetags.static",
+                "personas_site.templatetags.look",
+                "personas_site.templatetags.diff",
+            ],
         },
     }
 ]
@@ -94,6 +98,7 @@ AUTH_USER_MODEL = "personas.User"
 AUTHENTICATION_BACKENDS = ["personas.permissions.PersonBackend", "guardian.backends.ObjectPermissionBackend"]
 ANONYMOUS_USER_NAME = None
 GUARDIAN_MONKEY_PATCH_USER = False
+CSRF_FAILURE_VIEW = "personas_site.errors.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

@@ -1,1 +1,38 @@
-urlpatterns: list = []
+"""Every address of the project."""
+
+from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
+from django.urls import URLPattern, URLResolver, include, path
+
+from learning.urls import persona_urls, review_urls
+from personas.views import persona_list
+from personas_site import views
+
+tenant_urls: list[URLPattern | URLResolver] = [
+    path("", views.tenant_overview, name="tenant"),
+    path("review/", include(review_urls)),
+    path("personas/", persona_list, name="personas"),
+    path("personas/<uuid:pk>/", views.persona_overview, name="persona"),
+    path("personas/<uuid:pk>/instructions/", views.persona_history, name="history"),
+    path("personas/<uuid:pk>/", include(persona_urls)),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.home, name="home"),
+    path("t/<slug:tenant>/", include(tenant_urls)),
+    path(
+        "accounts/login/",
+        login_not_required(
+            auth.LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+        ),
+        name="login",
+    ),
+    path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("api/", include("personas_site.api")),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+]
+
+handler404 = "personas_site.errors.not_found"
+handler403 = "personas_site.errors.forbidden"
+handler500 = "personas_site.errors.broken"

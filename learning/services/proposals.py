@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from learning.domain.diff import compare
 from learning.domain.fingerprint import change_fingerprint, text_fingerprint
 from learning.models import DirectiveProposal
 from personas import audit
@@ -58,6 +59,7 @@ def propose(
     if action is Action.CHANGE and (text, wanted.dump()) == (base.instructions, base.settings):
         raise Invalid(f"This changes nothing: revision {base.number} says the same.", field="instructions")
     _refuse_repeat(persona, action, text, wanted)
+    difference = compare(base.instructions, text)
     proposal = DirectiveProposal(
         tenant=persona.tenant,
         persona=persona,
@@ -69,6 +71,8 @@ def propose(
         confidence=confidence,
         origin=origin,
         replaces=replaces,
+        lines_added=difference.added,
+        lines_removed=difference.removed,
         text_fingerprint=text_fingerprint(text),
         change_fingerprint=change_fingerprint(base.instructions, text),
         text_sha256=digest(text),

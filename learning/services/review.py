@@ -27,6 +27,9 @@ Action = DirectiveProposal.Action
 Verdict = Decision.Verdict
 
 
+CONFLICT_MARKS = ("<<<<<<< proposed", "||||||| base", ">>>>>>> live")
+
+
 class NotPending(Conflict):
     """Somebody was faster."""
 
@@ -294,6 +297,8 @@ def merge_onto_live(
     assert live is not None
     if expected_revision.pk != live.pk:
         raise Stale(f"Revision {live.number} went live meanwhile. Look at the three texts again.")
+    if any(line.startswith(CONFLICT_MARKS) for line in instructions.split("\n")):
+        raise Invalid("The text still has the marks of a conflict: choose a side and take them out.", field="merged")
     locked.status, locked.decided_at = Status.SUPERSEDED, timezone.now()
     locked.save(update_fields=["status", "decided_at"])
     rationale = (

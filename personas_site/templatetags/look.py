@@ -60,9 +60,3 @@ def when(moment: datetime | None) -> SafeString:
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
         ago(moment),
     )
-
-
-@register.filter
-def signal(confidence: float | None) -> int:
-    """Which of the icons bars-1 to bars-5 draws a confidence between 0 and 1."""
-    return 1 if confidence is None else min(5, max(1, int(float(confidence) * 5) + 1))

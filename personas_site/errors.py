@@ -1,0 +1,47 @@
+"""Pages for what went wrong. They say what to do, and lose nothing that was typed."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+# Never shown back: they are secrets, or mean nothing to a person.
+NOT_TYPED = {"csrfmiddlewaretoken", "password", "seen_sha256", "expected_revision", "base_revision", "next"}
+
+
+def typed_texts(request: HttpRequest) -> list[str]:
+    """What a person had written in the form that could not be taken."""
+    if request.method != "POST":
+        return []
+    return [str(value) for name, value in request.POST.items() if name not in NOT_TYPED and len(str(value)) > 3]
+
+
+def page(request: HttpRequest, status: int, title: str, what: str) -> HttpResponse:
+    context = {"title": title, "what": what, "typed": typed_texts(request), "status": status}
+    return render(request, "error.html", context, status=status)
+
+
+def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    return page(
+        request, 404, "Nothing here", "This page does not exist, or it belongs to a tenant that you may not see."
+    )
+
+
+def forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    return page(request, 403, "Not permitted", str(exception or "") or "You may look at this, but not do that.")
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    ident = getattr(request, "request_id", "")
+    return page(request, 500, "Something broke", f"It is our fault, and it is logged. If you report it, name {ident}.")
+
+
+@login_not_required
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return page(
+        request,
+        403,
+        "This form is too old",
+        "You logged in or out since the page was loaded, so it was not sent. Load the page again and send it anew.",
+    )
