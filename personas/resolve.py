@@ -8,7 +8,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -137,8 +137,8 @@ def resolve_for_token(digest: str, agent_class: str, context: Context) -> TokenU
     if not rows:
         return None
     token_id, used, may = rows[0][:3]
-    if isinstance(used, str):
-        used = datetime.fromisoformat(used).replace(tzinfo=timezone.get_default_timezone())
+    if used is not None and timezone.is_naive(used):  # SQLite keeps UTC and does not say so
+        used = used.replace(tzinfo=UTC)
     answer = _answer(rows, agent_class, context) if may else None
     return TokenUse(uuid.UUID(str(token_id)), used, answer)
 
