@@ -35,7 +35,7 @@ def define_agent_class(
     )
     saved(agent_class)
     audit.record("agent_class.defined", agent_class, actor=actor, tenant=None, after={"canonical": canonical})
-    publish_manifest(agent_class, manifest, actor=actor)
+    agent_class.manifest = publish_manifest(agent_class, manifest, actor=actor)
     return agent_class
 
 
