@@ -13,7 +13,7 @@ from personas.models import Activation, AgentPersona, PersonaRevision, Tenant
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One paragraph an agent is told, and what vouches for it: the revision, since when, and who approved it."""
+    """One passage an agent is told, and what vouches for it: the revision, since when, and who approved it."""
 
     text: str
     number: int
@@ -23,7 +23,7 @@ class Told:
 
 
 def told(persona: AgentPersona) -> list[Told]:
-    """The paragraphs of the live text with their provenance."""
+    """The live text in passages, each with its provenance."""
     live = persona.live_revision
     if live is None:
         return []

@@ -78,6 +78,7 @@ def persona_history(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse
     context = {
         "section": "personas",
         "tab": "instructions",
+        "reach": reach(persona),
         "tenant": persona.tenant,
         "persona": persona,
         "revisions": persona.revisions.order_by("-number").defer("instructions", "settings")[:200],

@@ -50,13 +50,17 @@ def ago(moment: datetime | None) -> str:
 
 
 @register.simple_tag
-def when(moment: datetime | None) -> SafeString:
-    """A time element: how long ago to read, the exact time (UTC) on hover and for machines."""
+def when(moment: datetime | None, short: bool = False) -> SafeString:
+    """A time element: how long ago to read, the exact time (UTC) on hover and for machines.
+
+    ``short`` leaves out the word "ago", for columns and rows.
+    """
     if moment is None:
         return SafeString("")
+    words = ago(moment)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(timespec="seconds"),
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
-        ago(moment),
+        f"{words} ago" if not short and words.endswith((" min", " h", " days")) else words,
     )
