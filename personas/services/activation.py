@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from personas import audit, hooks
@@ -129,13 +130,6 @@ def _others_affected(persona: AgentPersona, settings: PersonaSettings, enabled: 
     for row in TenantAncestor.objects.filter(tenant__in=below).order_by("tenant", "distance"):
         paths.setdefault(row.tenant_id, []).append(row.ancestor_id)
     tenants = {pk for path in paths.values() for pk in path}
-    rows = AgentPersona.objects.filter(agent_class=persona.agent_class_id, enabled=True, tenant__in=tenants)
-    rest = [
-        Candidate(pk, tenant, name, (context_type, context_id), priority)
-        for pk, tenant, name, context_type, context_id, priority in rows.exclude(pk=persona.pk).values_list(
-            "pk", "tenant_id", "name", "context_type", "context_id", "priority"
-        )
-    ]
     old = Candidate(
         persona.pk,
         persona.tenant_id,
@@ -152,8 +146,39 @@ def _others_affected(persona: AgentPersona, settings: PersonaSettings, enabled: 
         settings.priority,
         enabled,
     )
+    serving = [state for state in (old, new) if state.enabled]
+    rows = AgentPersona.objects.filter(agent_class=persona.agent_class_id, enabled=True, tenant__in=tenants)
+    rows = rows.exclude(pk=persona.pk)
+    # Two shortcuts, so that enabling thousands of personas does not look at all of them each time.
+    own = rows.filter(tenant=persona.tenant_id)
+    if not any(_leads(state, own) for state in serving):
+        return set()
+    rest = [
+        Candidate(pk, tenant, name, (context_type, context_id), priority)
+        for pk, tenant, name, context_type, context_id, priority in rows.filter(_meeting(serving)).values_list(
+            "pk", "tenant_id", "name", "context_type", "context_id", "priority"
+        )
+    ]
     pairs = displaced([*rest, old], [*rest, new], paths.values())
     return {pk for pair in pairs for pk in pair} - {None, persona.pk}
+
+
+def _leads(state: Candidate, others: QuerySet[AgentPersona]) -> bool:
+    """Whether it stands before all others of its tenant that have its exact context; else it answers nothing."""
+    kind, ident = state.context
+    rows = others.filter(context_type=kind, context_id=ident)
+    first = rows.order_by("-priority", "name_key", "name").values_list("priority", "name").first()
+    return first is None or state.order < Candidate(None, None, first[1], priority=first[0]).order
+
+
+def _meeting(states: Iterable[Candidate]) -> Q:
+    """Personas that apply in a context where one of the states does: all others keep their answers."""
+    found = Q(context_type="")
+    for kind, ident in (state.context for state in states):
+        if not kind:
+            return Q()
+        found |= Q(context_type=kind, context_id__in=("", ident)) if ident else Q(context_type=kind)
+    return found
 
 
 def _count_approvals(tenant: Tenant, persona: AgentPersona, approvers: list[User], authors: list[User]) -> None:
