@@ -15,7 +15,9 @@ from personas.schemas import values_of
 
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Note = Annotated[str, StringConstraints(max_length=5000, pattern=NO_NUL)]
-Instructions = Annotated[str, Field(description="At most 100,000 characters after line ends became `\\n`.")]
+Instructions = Annotated[
+    str, Field(min_length=1, description="At most 100,000 characters after line ends became `\\n`, no NUL.")
+]
 
 
 class Body(BaseModel):

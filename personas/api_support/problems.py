@@ -102,10 +102,12 @@ def refusal(refused: Refused) -> Problem:
 
 
 def too_large() -> Problem:
+    """More than ``DATA_UPLOAD_MAX_MEMORY_SIZE`` bytes."""
     return Problem(413, "too_large", "The body is larger than this server reads.")
 
 
 def bad_request() -> Problem:
+    """What Django itself refuses to read."""
     return Problem(400, "bad_request", "This is not a request the server can read.")
 
 
