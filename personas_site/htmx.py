@@ -17,10 +17,12 @@ def render_page(
     request: HttpRequest, template: str, context: dict[str, Any], *, partial: str, status: int = 200
 ) -> HttpResponse:
     """The named part of the template for htmx, the whole page otherwise."""
-    if wants_part(request):
-        template += f"#{partial}"
-    response = TemplateResponse(request, template, context, status=status)
+    part = wants_part(request)
+    name = f"{template}#{partial}" if part else template
+    response = TemplateResponse(request, name, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
+    if part:  # else the browser's back button may find the part under the address of the page
+        response["Cache-Control"] = "no-store"
     return response
 
 
@@ -31,3 +33,8 @@ def see_other(request: HttpRequest, url: str) -> HttpResponse:
         response["HX-Redirect"] = url
         return response
     return HttpResponseRedirect(url)
+
+
+def render_part(request: HttpRequest, template: str, context: dict[str, Any], *, partial: str) -> HttpResponse:
+    """The named part alone, for addresses that only ever answer with a part."""
+    return TemplateResponse(request, f"{template}#{partial}", context)

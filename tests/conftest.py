@@ -1,34 +1,33 @@
 """What the suite shares: the world, databases that can be flushed, and skips that may not happen."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db.backends.sqlite3.operations import DatabaseOperations
 
 from tests.factory import World
 
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: Any, django_db_blocker: Any) -> None:
-    """SQLite flushes with DELETE, which the append-only triggers refuse: take them off for the flush alone."""
-    with django_db_blocker.unblock():
-        for connection in connections.all():
-            if connection.vendor == "sqlite":
-                _flush_without_triggers(connection)
+@pytest.fixture(scope="session", autouse=True)
+def flush_without_triggers() -> Iterator[None]:
+    """SQLite flushes with DELETE, which the append-only triggers refuse: take them off for the flush alone.
 
+    On the class, since a browser test may meet another connection object than the one the session began with.
+    """
+    plain = DatabaseOperations.sql_flush
 
-def _flush_without_triggers(connection: Any) -> None:
-    plain = connection.ops.sql_flush
-
-    def sql_flush(*args: Any, **kwargs: Any) -> list[str]:
-        with connection.cursor() as cursor:
+    def sql_flush(self: DatabaseOperations, *args: Any, **kwargs: Any) -> list[str]:
+        with self.connection.cursor() as cursor:
             cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
             triggers = cursor.fetchall()
         drops = [f'DROP TRIGGER "{name}"' for name, _ in triggers]
-        return [*drops, *plain(*args, **kwargs), *(text for _, text in triggers)]
+        return [*drops, *plain(self, *args, **kwargs), *(text for _, text in triggers)]
 
-    connection.ops.sql_flush = sql_flush
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
+        yield
 
 
 @pytest.fixture

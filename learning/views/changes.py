@@ -20,7 +20,7 @@ from personas.http import actor_of, get_tenant
 from personas.models import AgentPersona, PersonaRevision
 from personas.permissions import holds, require
 from personas.reading import reach
-from personas_site.htmx import render_page, see_other
+from personas_site.htmx import render_page, render_part, see_other
 
 Action = DirectiveProposal.Action
 STATES = {"enable": Action.ENABLE, "disable": Action.DISABLE, "archive": Action.ARCHIVE}
@@ -102,7 +102,7 @@ def propose_preview(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse
     live = persona.live_revision
     comparison = compare(live.instructions if live else "", text)
     context = {"persona": persona, "live": live, "comparison": comparison, "cells": reading.cells(comparison)}
-    return render_page(request, "learning/propose.html", context, partial="comparison")
+    return render_part(request, "learning/propose.html", context, partial="comparison")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -21,7 +21,7 @@ from personas.http import actor_of, get_tenant
 from personas.models import PersonaRevision
 from personas.permissions import holds
 from personas.reading import reach
-from personas_site.htmx import render_page, see_other
+from personas_site.htmx import render_page, render_part, see_other
 
 TEMPLATE = "learning/proposal.html"
 
@@ -196,4 +196,4 @@ def preview(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     row = get_proposal(request, tenant, pk)
     typed = text_field(required=False).clean(request.POST.get("instructions", "")).replace("\r\n", "\n")
     context = {"proposal": row, "reading": reading.read(row, text=typed), "typing": True}
-    return render_page(request, TEMPLATE, context, partial="comparison")
+    return render_part(request, TEMPLATE, context, partial="comparison")

@@ -18,7 +18,7 @@ function say(text, link) {
 }
 document.addEventListener("htmx:sendError", () => say("The server cannot be reached. What you typed is still here: try again in a moment."));
 document.addEventListener("htmx:timeout", () => say("The server took too long. What you typed is still here: try again."));
-document.addEventListener("htmx:afterOnLoad", () => document.getElementById("connection")?.remove());
+document.addEventListener("htmx:afterSwap", () => document.getElementById("connection")?.remove());
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   if (status === 401) say("You are logged out. Log in in the other tab, then send this again: what you typed stays here.", { href: "/accounts/login/", textContent: "Log in" });
@@ -36,8 +36,8 @@ document.addEventListener("click", (event) => {
   if (!row || !peek || !peek.checkVisibility() || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   if (row.closest("li").hasAttribute("aria-current")) return;
   event.preventDefault();
-  htmx.ajax("GET", location.pathname + row.dataset.peek, { target: "#main", swap: "innerHTML", push: true }).then(() => {
-    history.pushState(null, "", row.dataset.peek);
+  const address = location.pathname + row.dataset.peek;
+  htmx.ajax("GET", address, { target: "#main", swap: "innerHTML", push: address }).then(() => {
     document.querySelector(".rows [aria-current] a")?.focus({ preventScroll: true });
   });
 });

@@ -1,0 +1,205 @@
+"""The main paths in a real browser."""
+
+import json
+import os
+import shutil
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from learning.models import DirectiveProposal
+from learning.services.proposals import propose
+from personas.services import personas, tokens
+from tests.factory import PASSWORD, World
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    # The driver runs an event loop in this thread, where Django would refuse to touch the database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=[*flags, "--disable-component-update"])
+        yield started
+        started.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def scene(transactional_db: None) -> World:
+    return World()
+
+
+@pytest.fixture
+def proposal(scene: World) -> DirectiveProposal:
+    text = "# Desk\nYou help people with their network.\n" + "\n".join(f"- rule {n}" for n in range(20)) + "\nBe brief."
+    persona = scene.persona("Network desk", text, context_type="site", context_id="42")
+    better = text.replace("Be brief.", "Be brief and kind.").replace("help people", "help customers")
+    return propose(persona, actor=scene.editor, instructions=better, rationale="Five people asked for it.")
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """Open a page as somebody. Anything the browser complains about fails the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_page(name: str, address: str = "/", **options: Any) -> Page:
+        context = browser.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text) if "Content Security" in line.text else None)
+        page.goto(f"/accounts/login/?next={address}")
+        page.get_by_label("User name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url(f"**{address}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def resolve(live_server: Any, secret: str) -> dict[str, Any]:
+    """What a runtime is told at the site, over HTTP."""
+    address = f"{live_server.url}/api/v1/resolve?agent_class=Support&context_type=site&context_id=42"
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {secret}"})  # noqa: S310
+    with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+        answer: dict[str, Any] = json.load(response)
+        return answer
+
+
+def test_a_reviewer_approves_with_an_edit_and_a_runtime_gets_it(
+    scene: World, proposal: DirectiveProposal, visit: Callable[..., Page], live_server: Any
+) -> None:
+    _, secret = tokens.create_token(scene.tenant, scene.service, name="runtime", may_review=False, actor=None)
+    assert resolve(live_server, secret)["instructions"] == proposal.base_revision.instructions
+    page = visit("reviewer", "/t/acme/review/")
+    page.get_by_role("link", name="Open to decide").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Network desk")
+    expect(page.locator("ins").filter(has_text="customers")).to_be_visible()
+    expect(page.locator(".fold summary")).to_contain_text("unchanged lines")
+    page.get_by_role("link", name="Edit", exact=True).click()
+    editor = page.get_by_label("Your text")
+    editor.fill(editor.input_value().replace("and kind", "and warm"))
+    expect(page.locator("#comparison ins").filter(has_text="warm")).to_be_visible()
+    page.get_by_placeholder("Note for the record").fill("Warm is the word.")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status")).to_contain_text("serves revision 2 now")
+    served = resolve(live_server, secret)
+    assert served["instructions"].endswith("Be brief and warm.")
+    assert served["revision"] == 2
+
+
+def test_rejecting_asks_why(scene: World, proposal: DirectiveProposal, visit: Callable[..., Page]) -> None:
+    page = visit("reviewer", f"/t/acme/review/{proposal.pk}/")
+    page.get_by_role("button", name="Reject").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Reject").click()
+    dialog.get_by_label("Why?").fill("Too soft.")
+    dialog.get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("status")).to_contain_text("Rejected")
+    proposal.refresh_from_db()
+    assert proposal.status == "rejected"
+
+
+def test_a_conflict_keeps_what_was_typed(scene: World, proposal: DirectiveProposal, visit: Callable[..., Page]) -> None:
+    page = visit("reviewer", f"/t/acme/review/{proposal.pk}/")
+    page.get_by_role("link", name="Edit", exact=True).click()
+    page.get_by_label("Your text").fill("Words I would miss.")
+    changed = proposal.base_revision.instructions.replace("Be brief.", "Be long.")
+    personas.revise_persona(proposal.persona, actor=scene.second, instructions=changed)
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text("Revision 2 by Second is live by now")
+    expect(page.get_by_label("Merged text")).to_have_value("Words I would miss.")
+    expect(page.get_by_text("both changed it")).to_be_visible()
+
+
+@pytest.mark.parametrize(("lost", "word"), [("sessionid", "You are logged out"), ("csrftoken", "not accepted")])
+def test_an_ended_session_keeps_the_page_and_its_text(
+    scene: World, proposal: DirectiveProposal, visit: Callable[..., Page], lost: str, word: str
+) -> None:
+    page = visit("reviewer", f"/t/acme/review/{proposal.pk}/")
+    page.get_by_role("link", name="Edit", exact=True).click()
+    page.get_by_label("Your text").fill("Words I would miss.")
+    page.context.clear_cookies(name=lost)
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("#connection")).to_contain_text(word)
+    expect(page.get_by_label("Your text")).to_have_value("Words I would miss.")
+    assert f"/t/acme/review/{proposal.pk}/" in page.url
+
+
+def test_everything_works_without_javascript(
+    scene: World, proposal: DirectiveProposal, visit: Callable[..., Page]
+) -> None:
+    page = visit("reviewer", "/t/acme/review/", java_script_enabled=False)
+    page.get_by_role("link", name="Network desk").first.click()
+    page.locator("#edit summary").click()
+    page.get_by_label("Your text").fill("Plain.")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status")).to_contain_text("serves revision 2 now")
+    proposal.refresh_from_db()
+    assert proposal.made_revision.instructions == "Plain."
+
+
+def test_the_first_click_peeks_and_the_second_opens(scene: World, visit: Callable[..., Page]) -> None:
+    for name in ("First", "Second"):
+        persona = scene.persona(name, "Old.", context_type="site", context_id=name)
+        propose(persona, actor=scene.editor, instructions=f"New {name}.", rationale="")
+    page = visit("reviewer", "/t/acme/review/", viewport={"width": 1440, "height": 900})
+    row = page.locator(".rows").get_by_role("link", name="First")
+    row.click()
+    expect(page.locator("#peek h2")).to_have_text("First")
+    assert "open=" in page.url
+    page.locator(".rows").get_by_role("link", name="First").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("First")
+    page.go_back()
+    expect(page.locator("#peek h2")).to_have_text("First")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_pages_are_accessible_and_fit(
+    scene: World, proposal: DirectiveProposal, visit: Callable[..., Page], width: int, scheme: str
+) -> None:
+    stale = scene.persona("Stale", "One.\nTwo.\nThree.")
+    propose(stale, actor=scene.editor, instructions="One.\n2\u200b.\nThree.", rationale="x" * 300)
+    personas.revise_persona(stale, actor=scene.second, instructions="One.\nII.\nThree.")
+    last = DirectiveProposal.objects.exclude(pk=proposal.pk).get()
+    persona = f"/t/acme/personas/{proposal.persona.pk}/"
+    addresses = [
+        "/", "/t/acme/", "/t/acme/review/", f"/t/acme/review/{proposal.pk}/", f"/t/acme/review/{last.pk}/",
+        "/t/acme/review/?show=decided", "/t/acme/personas/", persona, f"{persona}propose/", f"{persona}instructions/",
+        f"{persona}instructions/1/", f"{persona}state/disable/",
+    ]  # fmt: skip
+    page = visit("reviewer", viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    faults = []
+    for address in addresses:
+        page.goto(address)
+        found = Axe().run(page).response["violations"]
+        faults += [(address, rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            faults.append((address, "sideways", []))
+    assert faults == []
+
+
+def test_the_log_in_page_is_accessible(browser: Browser, live_server: Any) -> None:
+    page = browser.new_page(base_url=live_server.url)
+    page.goto("/accounts/login/")
+    assert Axe().run(page).response["violations"] == []
+    page.close()

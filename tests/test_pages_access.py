@@ -1,0 +1,207 @@
+"""Who may open which page, and do what there: every route, method and kind of person."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from learning.models import DirectiveProposal
+from learning.services.proposals import propose
+from personas.actors import Actor
+from personas.domain.rights import Right, Role
+from personas.models import AgentPersona, User
+from personas.services import accounts, personas, tenants
+from tests.factory import World, make_person, make_tenant, superuser
+
+PEOPLE = (
+    "anonymous", "inactive", "service", "staff", "outsider", "above", "below", "watcher", "keeper", "viewer", "editor",
+    "admin", "reviewer", "root",
+)  # fmt: skip
+# What they are answered, in the order of PEOPLE. A dash stands for the log-in page (302), for a form sent to it 401.
+#             anon inac serv staf outs abov belo watc keep view edit admi revi root
+SEES_PERSONA = ["-", "-", "-", "404", "404", "404", "404", "200", "200", "200", "200", "200", "200", "200"]
+SEES_TENANT = ["-", "-", "-", "404", "404", "404", "404", "404", "404", "200", "200", "200", "200", "200"]
+SEES_NAME = ["-", "-", "-", "404", "404", "404", "404", "200", "200", "200", "200", "200", "200", "200"]
+ANYONE = ["-", "-", "-", "200", "200", "200", "200", "200", "200", "200", "200", "200", "200", "200"]
+WRITES = ["-", "-", "-", "404", "404", "404", "404", "403", "403", "403", "200", "200", "200", "200"]
+SENDS = ["-", "-", "-", "404", "404", "404", "404", "403", "403", "403", "302", "302", "302", "302"]
+DECIDES = ["-", "-", "-", "404", "404", "404", "404", "403", "302", "403", "403", "403", "302", "302"]
+PREVIEWS = ["-", "-", "-", "404", "404", "404", "404", "200", "200", "200", "200", "200", "200", "200"]
+
+ROUTES: dict[tuple[str, str], list[str]] = {
+    ("home", "get"): ANYONE,
+    ("tenant", "get"): SEES_TENANT,
+    ("queue", "get"): SEES_NAME,
+    ("proposal", "get"): SEES_PERSONA,
+    ("approve", "post"): DECIDES,
+    ("reject", "post"): DECIDES,
+    ("comment", "post"): SENDS,
+    ("merge", "post"): SENDS,
+    ("preview", "post"): PREVIEWS,
+    ("personas", "get"): SEES_NAME,
+    ("persona", "get"): SEES_PERSONA,
+    ("history", "get"): SEES_PERSONA,
+    ("revision", "get"): SEES_PERSONA,
+    ("propose", "get"): WRITES,
+    ("propose", "post"): SENDS,
+    ("propose_preview", "post"): PREVIEWS,
+    ("roll_back", "get"): WRITES,
+    ("roll_back", "post"): SENDS,
+    ("persona_state", "get"): WRITES,
+    ("persona_state", "post"): SENDS,
+}
+# Open to everybody, each with a test of its own.
+PUBLIC = {"login", "logout", "healthz", "readyz"}
+
+
+def routes(resolver: URLResolver | None = None, prefix: str = "") -> set[str]:
+    """The names of all routes that are pages."""
+    found: set[str] = set()
+    for pattern in (resolver or get_resolver()).url_patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            found.add(pattern.name or path)
+        elif not path.startswith("api/"):
+            found |= routes(pattern, path)
+    return found
+
+
+class Scene:
+    """The world with a proposal, and people of every kind around its tenant."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        above = make_tenant("holding")
+        tenants.move_tenant(world.tenant, to=above, actor=superuser())
+        below = make_tenant("acme-labs", parent=world.tenant)
+        people: dict[str, Actor] = dict(world.cast)
+        people["above"] = make_person("above", tenant=above, roles=tuple(Role))
+        people["below"] = make_person("below", tenant=below, roles=tuple(Role))
+        people["staff"] = make_person("staff")
+        User.objects.filter(username="staff").update(is_staff=True)
+        people["inactive"] = make_person("inactive", tenant=world.tenant, roles=tuple(Role))
+        User.objects.filter(username="inactive").update(is_active=False)
+        people["service"] = Actor(world.service)
+        people["watcher"], people["keeper"] = make_person("watcher"), make_person("keeper")
+        self.persona = world.persona(text="One.\nTwo.")
+        personas.revise_persona(self.persona, actor=world.reviewer, instructions="One.\nTwo.\nThree.")
+        self.hidden = world.persona("Hidden", enable=False)
+        for name, right in (("watcher", Right.VIEW_PERSONA), ("keeper", Right.ACTIVATE_DIRECTIVE)):
+            accounts.grant_persona_right(self.persona, people[name].account, right, actor=superuser())
+        self.persona = AgentPersona.objects.get(pk=self.persona.pk)
+        self.proposal = propose(self.persona, actor=world.editor, instructions="One.\nTwo.\nFour.", rationale="Better.")
+        self.people = people
+
+    def client(self, name: str) -> Client:
+        client = Client()
+        if name != "anonymous":
+            client.force_login(self.people[name].account, backend="personas.permissions.PersonBackend")
+        return client
+
+    def ask(self, client: Client, route: str, method: str) -> Any:
+        slug, number = self.world.tenant.slug, 1
+        args: dict[str, list[Any]] = {
+            "home": [],
+            "revision": [slug, self.persona.pk, number],
+            "roll_back": [slug, self.persona.pk, number],
+            "persona_state": [slug, self.persona.pk, "disable"],
+        }
+        proposals = ("proposal", "approve", "reject", "comment", "merge", "preview")
+        own = [slug] if route in ("tenant", "queue", "personas") else [slug, self.persona.pk]
+        url = reverse(route, args=args.get(route, [slug, self.proposal.pk] if route in proposals else own))
+        data = {
+            "expected_revision": 2,
+            "base_revision": 2,
+            "seen_sha256": self.proposal.text_sha256,
+            "note": "Because of that.",
+            "instructions": {"merge": "One.\nTwo.\nFive."}.get(route, "One.\nTwo.\nSix."),
+        }
+        if route == "approve":
+            data.pop("instructions")
+        return getattr(client, method)(url, data if method == "post" else {})
+
+
+@pytest.fixture
+def scene(world: World) -> Scene:
+    return Scene(world)
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert {name for name, _ in ROUTES} | PUBLIC == routes()
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+@pytest.mark.parametrize(("route", "method"), ROUTES)
+def test_access(scene: Scene, route: str, method: str, name: str) -> None:
+    expected = ROUTES[route, method][PEOPLE.index(name)]
+    if name == "service" and expected == "-":
+        # A service account cannot even hold a session: its password never matches, and a forged one is nobody's.
+        assert not Client().login(username=scene.world.service.username, password="x")
+    response = scene.ask(scene.client(name), route, method)
+    if expected == "-":
+        assert response.status_code == (401 if method == "post" else 302)
+        if method == "get":
+            assert response["Location"].startswith("/accounts/login/")
+    else:
+        assert response.status_code == int(expected), response.content[:2000]
+
+
+@pytest.mark.parametrize(("route", "method"), ROUTES)
+def test_another_method_is_refused(scene: Scene, route: str, method: str) -> None:
+    allowed = {known for name, known in ROUTES if name == route}
+    client = scene.client("reviewer")
+    for other in {"get", "post", "put", "delete", "patch"} - allowed:
+        assert scene.ask(client, route, other).status_code == 405, (route, other)
+
+
+def test_what_is_hidden_looks_like_what_does_not_exist(scene: Scene) -> None:
+    client = scene.client("outsider")
+    hidden = scene.ask(client, "proposal", "get")
+    absent = client.get(f"/t/acme/review/{scene.persona.pk}/")
+    elsewhere = client.get(f"/t/nowhere/review/{scene.proposal.pk}/")
+    assert hidden.status_code == absent.status_code == elsewhere.status_code == 404
+    assert hidden.content == absent.content == elsewhere.content
+
+
+def test_a_thing_is_not_found_under_another_tenant(scene: Scene) -> None:
+    client = scene.client("root")
+    for kind, pk in (("review", scene.proposal.pk), ("personas", scene.persona.pk)):
+        assert client.get(f"/t/acme/{kind}/{pk}/").status_code == 200
+        assert client.get(f"/t/globex/{kind}/{pk}/").status_code == 404
+
+
+def test_who_holds_one_persona_sees_nothing_else(scene: Scene) -> None:
+    propose(scene.hidden, actor=scene.world.editor, instructions="Secret.", rationale="Quiet.")
+    for name in ("watcher", "keeper"):
+        client = scene.client(name)
+        for url in ("/", "/t/acme/review/?show=all", "/t/acme/personas/"):
+            page = client.get(url).content.decode()
+            assert "Hidden" not in page
+            assert "Desk" in page or url == "/"
+        assert client.get(f"/t/acme/personas/{scene.hidden.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize("change", [
+    lambda scene: accounts.revoke_role(scene.world.tenant, scene.world.editor.account, Role.EDITOR, actor=superuser()),
+    lambda scene: User.objects.filter(username="editor").update(is_active=False),
+])  # fmt: skip
+def test_a_right_that_is_taken_ends_at_once_in_an_open_session(scene: Scene, change: Callable[[Scene], None]) -> None:
+    client = scene.client("editor")
+    assert scene.ask(client, "propose", "get").status_code == 200
+    change(scene)
+    assert scene.ask(client, "propose", "get").status_code in (302, 404)
+    assert scene.ask(client, "propose", "post").status_code in (401, 404)
+    assert DirectiveProposal.objects.count() == 1
+
+
+def test_refusals_write_nothing(scene: Scene) -> None:
+    before = (DirectiveProposal.objects.count(), scene.proposal.decisions.count(), scene.persona.revisions.count())
+    for name in ("anonymous", "inactive", "outsider", "above", "below", "watcher", "viewer", "staff"):
+        for route, method in ROUTES:
+            if method == "post":
+                scene.ask(scene.client(name), route, method)
+    scene.proposal.refresh_from_db()
+    after = (DirectiveProposal.objects.count(), scene.proposal.decisions.count(), scene.persona.revisions.count())
+    assert (before, scene.proposal.status) == (after, "pending")
