@@ -4,6 +4,8 @@ import hashlib
 import re
 import unicodedata
 
+import regex
+
 MAX_INSTRUCTIONS = 100_000
 MAX_NAME = 200
 MAX_SLUG = 128
@@ -16,6 +18,11 @@ _TOOL_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# A joiner or selector inside a well-formed emoji hides nothing; anywhere else it makes two names look like one.
+_EMOJI = regex.compile(
+    r"(?:[0-9#*]\uFE0F\u20E3|\p{Extended_Pictographic}[\uFE0E\uFE0F]?\p{Emoji_Modifier}?"
+    r"(?:\u200D\p{Extended_Pictographic}[\uFE0E\uFE0F]?\p{Emoji_Modifier}?)*)"
 )
 
 
@@ -62,7 +69,7 @@ def clean_name(text: str, *, what: str = "name") -> str:
         raise TextFault("empty", f"Write something: the {what} must not be empty.")
     if len(name) > MAX_NAME:
         raise TextFault("too_long", f"Shorten the {what}: {len(name):,} characters, at most {MAX_NAME} are allowed.")
-    for position, character in enumerate(name, 1):
+    for position, character in enumerate(_EMOJI.sub(lambda found: "x" * len(found[0]), name), 1):
         place = f"Remove character {position} of the {what}: U+{ord(character):04X} is"
         if unicodedata.category(character) in {"Cc", "Zl", "Zp"}:
             raise TextFault("control_character", f"{place} a line break or control character.")

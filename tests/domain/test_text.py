@@ -119,6 +119,16 @@ class TestName:
         assert "character 3 of the name: U+202E" in str(refusal(clean_name, " ab\u202ec"))
         assert "the persona must" in str(refusal(clean_name, "", what="persona"))
 
+    @pytest.mark.parametrize("name", ["\u2764\ufe0f Care", "\U0001f469\u200d\U0001f4bb Coder", "Key 1\ufe0f\u20e3"])
+    def test_emoji_may_be_put_together(self, name):
+        assert clean_name(name) == name
+
+    @pytest.mark.parametrize(
+        "name", ["a\ufe0fb", "a\u200db", "\U0001f600\u200d", "\u200d\U0001f600", "\u2764\ufe0f\ufe0f"]
+    )
+    def test_a_joiner_that_joins_no_emoji_is_refused(self, name):
+        assert refusal(clean_name, name).code == "invisible_character"
+
     def test_exactly_the_default_ignorable_characters_are_invisible(self):
         """Whatever Unicode calls default-ignorable is refused inside a name, and nothing else as invisible."""
         ignorable = import_module("regex").compile(r"\p{Default_Ignorable_Code_Point}")
