@@ -37,8 +37,8 @@ FRONT_DESK_APPROVED = FRONT_DESK.replace(
     "why it happened.\n",
 )
 FRONT_DESK_TRIAL = FRONT_DESK_APPROVED.replace(
-    "Friendly and short. Three sentences are enough for most answers. Use the name of the person once, at the beginning.",
-    "Cheerful. One sentence is enough for most answers. Use the name of the person in every message.",
+    "Friendly and short. Three sentences are enough for most answers. Use the name of the person once",
+    "Cheerful. One sentence is enough for most answers. Use the name of the person in every message",
 )
 APPROVED = ProposalSpec(
     persona="Front desk",
