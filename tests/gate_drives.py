@@ -1,0 +1,349 @@
+"""How each public service is driven, with arguments that may make sense or not. For the property of the gate.
+
+A service that is neither here nor in `EXEMPT` fails the test: whoever adds one says how it is driven.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import strategies as st
+
+from learning.domain.merge import merge3
+from learning.models import DirectiveProposal
+from learning.services import imports as proposal_imports
+from learning.services import proposals, review
+from personas.actors import Actor
+from personas.domain.imports import EditRecord, PersonaRecord
+from personas.domain.rights import PERSONA_RIGHTS, Right, Role
+from personas.domain.settings import PersonaSettings
+from personas.domain.text import digest
+from personas.models import Activation, AgentClass, AgentPersona, APIToken, PersonaRevision, Tenant, User
+from personas.services import accounts, activation, agents, bindings, imports, personas, tenants, tokens
+
+NAMES = ("Desk", "desk", "Site", "Night", "default")
+CONTEXTS = (("", ""), ("site", ""), ("site", "1"))
+OVERRIDES: tuple[dict[str, bool], ...] = ({}, {"tool:kb.search": False}, {"tool:ticket.close": True})
+TOOLS = (None, (), ("kb.search", "ticket.close"))
+
+EXEMPT = {
+    "accounts.create_person": "an account without any right; making many would only slow the machine down",
+    "accounts.create_service_account": "an account that may look",
+    "activation.check_run_as": "reads",
+    "activation.lock_persona": "reads and holds",
+    "agents.find_agent_class": "reads",
+    "bindings.as_binding": "reads",
+    "bindings.availability_below": "reads",
+    "checks.checked": "checks a row and writes nothing",
+    "checks.clean_note": "a text to a text",
+    "checks.saved": "writes the row a service made; no door of its own",
+    "imports.no_progress": "does nothing",
+    "imports.rationale_of": "reads",
+    "personas.clean_text": "a text to a text",
+    "proposals.clean_rationale": "a text to a text",
+    "review.authors_of": "reads",
+    "review.needs": "reads",
+    "review.rules_of": "reads",
+    "review.standing_of": "reads",
+    "review.text_to_decide": "reads",
+    "tenants.lock_path": "reads and holds",
+    "tokens.token_digest": "a text to a text",
+}
+
+
+def public_services() -> dict[str, Callable[..., Any]]:
+    """Every public function of the service modules, as ``module.function``."""
+    found = {}
+    for package in ("personas.services", "learning.services"):
+        for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            module = importlib.import_module(f"{package}.{info.name}")
+            for name, function in inspect.getmembers(module, inspect.isfunction):
+                if function.__module__ == module.__name__ and not name.startswith("_"):
+                    found[f"{info.name}.{name}"] = function
+    return found
+
+
+@dataclass
+class Hand:
+    """Draws arguments. What it writes is marked with the name of the one who writes it."""
+
+    data: Any
+    name: str
+    actor: Actor
+
+    def one(self, values: Any) -> Any:
+        return self.data.draw(st.sampled_from(list(values)))
+
+    def text(self) -> str:
+        return f"{self.name} says {self.one('abc')}."
+
+    def persona(self) -> AgentPersona:
+        order = ("tenant__slug", "agent_class__short", "name", "created_at")
+        rows = list(AgentPersona.objects.select_related("tenant", "live_revision").order_by(*order))
+        return rows[self.data.draw(st.integers(0, len(rows) - 1))]
+
+    def revision(self, persona: AgentPersona) -> PersonaRevision:
+        return self.one(persona.revisions.order_by("-number"))
+
+    def live(self, persona: AgentPersona) -> PersonaRevision:
+        """The live revision, or sometimes another one."""
+        return self.one([*[persona.live_revision] * 4, self.revision(persona)])
+
+    def proposal(self) -> DirectiveProposal:
+        rows = DirectiveProposal.objects.order_by("-status", "-created_at")  # superseded, rejected, pending, approved
+        pending = [*rows.filter(status="pending")]
+        return self.one([*pending, *pending, *rows.exclude(status="pending")] if pending else rows)
+
+    def tenant(self) -> Tenant:
+        return self.one(Tenant.objects.order_by("slug"))
+
+    def agent_class(self) -> AgentClass:
+        return self.one(AgentClass.objects.order_by("short"))
+
+    def user(self) -> User:
+        return self.one(User.objects.order_by("username"))
+
+    def runner(self, tenant: Tenant) -> User:
+        return self.one([*tenant.service_accounts.order_by("username"), self.actor.account])
+
+    def settings(self, persona: AgentPersona) -> PersonaSettings:
+        change = self.one(("name", "context", "priority", "allowed_tools", "run_as", "acts_as", "memory_scope"))
+        base = persona.settings
+        if change == "context":
+            kind, ident = self.one(CONTEXTS)
+            return base.change(context_type=kind, context_id=ident)
+        values: dict[str, Callable[[], Any]] = {
+            "name": lambda: self.one(NAMES),
+            "priority": lambda: self.one((0, 5, -5)),
+            "allowed_tools": lambda: self.one(TOOLS),
+            "run_as": lambda: str(self.runner(persona.tenant).pk),
+            "acts_as": lambda: self.name,
+            "memory_scope": lambda: self.one(("", "shared")),
+        }
+        return base.change(**{change: values[change]()})
+
+    def content(self, persona: AgentPersona) -> dict[str, Any]:
+        """A change of the text, of the settings, or of both."""
+        part = self.one(("text", "settings", "both"))
+        return {
+            "instructions": self.text() if part != "settings" else None,
+            "settings": self.settings(persona) if part != "text" else None,
+        }
+
+    def terms(self) -> imports.Terms:
+        tenant = self.tenant()
+        return imports.Terms(
+            tenant=tenant,
+            agent_class=self.agent_class(),
+            run_as=self.runner(tenant),
+            actor=self.actor,
+            enable=self.one((True, False)),
+            context_type=self.one(("", "site")),
+            dry_run=self.one((False, False, True)),
+        )
+
+
+Drive = Callable[[Hand], Any]
+
+
+def activate(hand: Hand) -> Any:
+    persona = hand.persona()
+    archive = hand.one((False, False, True))
+    return activation.activate_revision(
+        persona,
+        hand.revision(persona),
+        actor=hand.actor,
+        verb=hand.one(Activation.Verb),
+        enabled=False if archive else hand.one((None, True, False)),
+        archive=archive,
+    )
+
+
+def create(hand: Hand) -> Any:
+    tenant = hand.tenant()
+    kind, ident = hand.one(CONTEXTS)
+    settings = PersonaSettings(
+        name=hand.one(NAMES),
+        run_as=str(hand.runner(tenant).pk),
+        context_type=kind,
+        context_id=ident,
+        priority=hand.one((0, 5)),
+    )
+    return personas.create_persona(
+        tenant,
+        hand.agent_class(),
+        instructions=hand.text(),
+        settings=settings,
+        actor=hand.actor,
+        enable=hand.one((True, False)),
+        origin=hand.one((PersonaRevision.Origin.CREATED, PersonaRevision.Origin.IMPORT)),
+    )
+
+
+def write(hand: Hand) -> Any:
+    persona = hand.persona()
+    return personas.write_revision(
+        persona,
+        instructions=hand.text(),
+        settings=hand.settings(persona).cleaned(),
+        actor=hand.actor,
+        origin=PersonaRevision.Origin.EDIT,
+    )
+
+
+def revise(hand: Hand) -> Any:
+    persona = hand.persona()
+    return personas.revise_persona(
+        persona, actor=hand.actor, expected_revision=hand.live(persona), **hand.content(persona)
+    )
+
+
+def roll_back(hand: Hand) -> Any:
+    persona = hand.persona()
+    return personas.roll_back(persona, to=hand.revision(persona), actor=hand.actor, reason="back")
+
+
+def propose(hand: Hand) -> Any:
+    persona = hand.persona()
+    content = hand.one(({}, hand.content(persona)))
+    return proposals.propose(
+        persona,
+        actor=hand.actor,
+        action=hand.one(DirectiveProposal.Action),
+        base=hand.one((None, hand.live(persona))),
+        **content,
+    )
+
+
+def change(hand: Hand) -> Any:
+    persona = hand.persona()
+    return proposals.change_persona(persona, actor=hand.actor, note="", **hand.content(persona))
+
+
+def change_state(hand: Hand) -> Any:
+    return proposals.change_state(hand.persona(), hand.one(proposals.STATES), actor=hand.actor, reason="because")
+
+
+def change_back(hand: Hand) -> Any:
+    persona = hand.persona()
+    return proposals.change_back(persona, to=hand.revision(persona), actor=hand.actor, reason="back")
+
+
+def approve(hand: Hand) -> Any:
+    proposal = hand.proposal()
+    shown = review.text_to_decide(proposal)
+    return review.approve(
+        proposal,
+        actor=hand.actor,
+        expected_revision=hand.live(proposal.persona),
+        seen_sha256=hand.one((digest(shown), digest(shown), "")),
+        instructions=hand.one((None, None, hand.text())),
+    )
+
+
+def merge(hand: Hand) -> Any:
+    stale = [row for row in DirectiveProposal.objects.order_by("created_at") if row.is_stale]
+    proposal = hand.one(stale) if stale else hand.proposal()
+    live = proposal.persona.live_revision
+    merged = merge3(proposal.base_revision.instructions, proposal.instructions, live.instructions)
+    return review.merge_onto_live(
+        proposal,
+        actor=hand.actor,
+        instructions=merged.text or proposal.instructions,
+        expected_revision=hand.live(proposal.persona),
+    )
+
+
+def make_token(hand: Hand) -> Any:
+    return tokens.create_token(
+        hand.tenant(), hand.user(), name="t", may_review=hand.one((True, False)), actor=hand.actor
+    )
+
+
+def revoke_token(hand: Hand) -> Any:
+    return tokens.revoke_token(hand.one(APIToken.objects.order_by("digest")), actor=hand.actor)
+
+
+def set_rules(hand: Hand) -> Any:
+    return tenants.set_review_rules(
+        hand.tenant(),
+        require_second_person=hand.one((True, False)),
+        required_approvals=hand.one((1, 2)),
+        actor=hand.actor,
+    )
+
+
+def import_personas(hand: Hand) -> Any:
+    record = PersonaRecord(name=hand.one(NAMES), instructions=hand.text(), line=1, source="file")
+    return hand.one((imports.import_personas, imports.place_personas))([record], hand.terms())
+
+
+def import_proposals(hand: Hand) -> Any:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    record = EditRecord("k", hand.one(NAMES), "Be kind.", hand.text(), "note", moment, 1, "file")
+    return proposal_imports.import_proposals([record], hand.terms())
+
+
+DRIVES: dict[str, Drive] = {
+    "accounts.grant_role": lambda h: accounts.grant_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
+    "accounts.revoke_role": lambda h: accounts.revoke_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
+    "accounts.grant_persona_right": lambda h: accounts.grant_persona_right(
+        h.persona(), h.user(), h.one(sorted(PERSONA_RIGHTS)), actor=h.actor
+    ),
+    "accounts.revoke_persona_right": lambda h: accounts.revoke_persona_right(
+        h.persona(), h.user(), h.one((Right.VIEW_PERSONA, Right.CHANGE_PERSONA)), actor=h.actor
+    ),
+    "activation.activate_revision": activate,
+    "agents.define_agent_class": lambda h: agents.define_agent_class(
+        "@acme/agents:Third", display_name="Third", manifest={}, actor=h.actor
+    ),
+    "agents.publish_manifest": lambda h: agents.publish_manifest(
+        h.agent_class(), {"instructions": h.text()}, actor=h.actor
+    ),
+    "bindings.enable_agent": lambda h: bindings.enable_agent(h.tenant(), h.agent_class(), actor=h.actor),
+    "bindings.disable_agent": lambda h: bindings.disable_agent(h.tenant(), h.agent_class(), actor=h.actor),
+    "bindings.set_agent_permissions": lambda h: bindings.set_agent_permissions(
+        h.tenant(), h.agent_class(), h.one(OVERRIDES), actor=h.actor
+    ),
+    "bindings.set_agent_enforced": lambda h: bindings.set_agent_enforced(
+        h.tenant(), h.agent_class(), enforced=h.one((True, False)), actor=h.actor
+    ),
+    "bindings.clear_agent_override": lambda h: bindings.clear_agent_override(
+        h.tenant(), h.agent_class(), actor=h.actor
+    ),
+    "imports.import_personas": import_personas,
+    "imports.import_proposals": import_proposals,
+    "imports.place_personas": import_personas,
+    "personas.archive_persona": lambda h: personas.archive_persona(h.persona(), actor=h.actor),
+    "personas.create_persona": create,
+    "personas.describe_persona": lambda h: personas.describe_persona(h.persona(), description=h.text(), actor=h.actor),
+    "personas.disable_persona": lambda h: personas.disable_persona(h.persona(), actor=h.actor),
+    "personas.enable_persona": lambda h: personas.enable_persona(h.persona(), actor=h.actor),
+    "personas.restore_persona": lambda h: personas.restore_persona(h.persona(), actor=h.actor),
+    "personas.revise_persona": revise,
+    "personas.roll_back": roll_back,
+    "personas.set_locked": lambda h: personas.set_locked(h.persona(), locked=h.one((True, False)), actor=h.actor),
+    "personas.write_revision": write,
+    "proposals.change_back": change_back,
+    "proposals.change_persona": change,
+    "proposals.change_state": change_state,
+    "proposals.propose": propose,
+    "review.approve": approve,
+    "review.close_pending": lambda h: review.close_pending(h.persona(), h.actor),
+    "review.comment": lambda h: review.comment(h.proposal(), actor=h.actor, note="Hm."),
+    "review.merge_onto_live": merge,
+    "review.reject": lambda h: review.reject(h.proposal(), actor=h.actor, note="No."),
+    "tenants.create_tenant": lambda h: tenants.create_tenant("new", name="New", parent=h.tenant(), actor=h.actor),
+    "tenants.move_tenant": lambda h: tenants.move_tenant(
+        h.tenant(), to=h.one((None, *Tenant.objects.order_by("slug"))), actor=h.actor
+    ),
+    "tenants.set_review_rules": set_rules,
+    "tokens.create_token": make_token,
+    "tokens.revoke_token": revoke_token,
+}
+# What a person with `manage-bindings` may do without the right: make an agent do less.
+STOPS = {name for name in DRIVES if name.startswith("bindings.")}
