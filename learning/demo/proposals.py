@@ -86,7 +86,7 @@ CHINESE = ProposalSpec(
     persona="客服助手",
     by="editor",
     text=read_text("chinese-proposed"),
-    rationale="三位用户只说了“E1”,结果得到了错误的步骤。另外,广东和香港的用户常用繁体字提问。",
+    rationale="三位用户只说了“E1”，结果得到了错误的步骤。另外，广东和香港的用户常用繁体字提问。",
 )
 GUIDE = ProposalSpec(
     persona="Fault codes",
