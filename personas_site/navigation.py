@@ -10,7 +10,7 @@ from learning.reading import waiting_by_tenant
 from personas.domain.rights import Right
 from personas.http import actor_of
 from personas.models import Tenant
-from personas.permissions import holds
+from personas.permissions import rights_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,11 @@ class Rail:
     here: Tenant | None
     waiting: int
     waiting_here: int
-    sees_tenant: bool
+    rights: frozenset[Right]
+
+    @property
+    def sees_tenant(self) -> bool:
+        return Right.VIEW_TENANT in self.rights
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -54,7 +58,7 @@ def _rail(request: HttpRequest) -> Rail | None:
         here=here,
         waiting=sum(waiting.values()),
         waiting_here=waiting.get(here.pk, 0) if here else 0,
-        sees_tenant=here is not None and holds(actor, Right.VIEW_TENANT, here),
+        rights=rights_on(actor, here) if here else frozenset(),
     )
 
 
