@@ -96,6 +96,27 @@ class BindingQuerySet(models.QuerySet[Any]):
         return self.filter(tenant__in=tenants.values("pk"))
 
 
+class InvitationQuerySet(models.QuerySet[Any]):
+    def permitted(self, actor: Actor) -> Self:
+        """Invitations to the tenants whose members the actor manages."""
+        tenants = apps.get_model("personas", "Tenant").objects.permitted(actor, Right.MANAGE_MEMBERS)
+        return self.filter(tenant__in=tenants.values("pk"))
+
+    def waiting(self) -> Self:
+        """Invitations that were neither accepted nor revoked; they may have expired."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+
+class RuleChangeQuerySet(models.QuerySet[Any]):
+    def permitted(self, actor: Actor) -> Self:
+        """Requests about the tenants whose settings the actor may change."""
+        tenants = apps.get_model("personas", "Tenant").objects.permitted(actor, Right.CHANGE_TENANT)
+        return self.filter(tenant__in=tenants.values("pk"))
+
+    def pending(self) -> Self:
+        return self.filter(status="pending")
+
+
 class AuditQuerySet(AppendOnlyQuerySet):
     def permitted(self, actor: Actor) -> Self:
         """Entries of the tenants whose audit the actor may read."""

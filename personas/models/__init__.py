@@ -2,6 +2,7 @@
 
 from personas.models.accounts import User
 from personas.models.agents import AgentClass, ManifestVersion, TenantAgent
+from personas.models.members import Invitation, RuleChangeRequest
 from personas.models.personas import (
     Activation,
     AgentPersona,
@@ -27,8 +28,10 @@ __all__ = [
     "AgentPersonaGroupObjectPermission",
     "AgentPersonaUserObjectPermission",
     "AuditEntry",
+    "Invitation",
     "ManifestVersion",
     "PersonaRevision",
+    "RuleChangeRequest",
     "StoredAnswer",
     "Tenant",
     "TenantAgent",
