@@ -10,10 +10,10 @@ from ninja import Router
 from pydantic_core import to_json
 
 from personas.actors import Actor
-from personas.api_support.bearer import TokenRequest, note_use, secret_of
+from personas.api_support.bearer import TokenRequest, digest_of, failure, note_use
 from personas.api_support.described import READ, described
 from personas.api_support.pages import ListQuestion, cut_page, read_question
-from personas.api_support.problems import not_found, unauthenticated
+from personas.api_support.problems import not_found
 from personas.availability import agents_on_path, bound_agents
 from personas.models import AgentPersona, Tenant
 from personas.resolve import resolve_for_token
@@ -29,7 +29,6 @@ from personas.schemas import (
     RevisionPage,
 )
 from personas.services.agents import find_agent_class
-from personas.services.tokens import token_digest
 
 router = Router(tags=["Personas"])
 
@@ -46,11 +45,11 @@ RESOLVE["openapi_extra"]["responses"][304] = {"description": "The answer still h
 def resolve(request: HttpRequest) -> HttpResponse:
     """Which persona answers in a context, with its text, tools and principal."""
     # The hot path: one statement checks the token too, and the answer is no model that would be validated again.
-    secret = secret_of(request)
+    digest = digest_of(request)
     question = read_question(ResolveQuestion, request)
-    use = resolve_for_token(token_digest(secret), question.agent_class, question.context)
+    use = resolve_for_token(digest, question.agent_class, question.context)
     if use is None:
-        raise unauthenticated()
+        raise failure(request, digest)
     note_use(use.token_id, use.last_used_at, timezone.now())
     if use.answer is None or question.tenant not in (None, use.answer.tenant):
         raise not_found()

@@ -1,5 +1,9 @@
-"""From a request to an actor, and to what the actor may see."""
+"""From a request to an actor, to what the actor may see, and to where it came from."""
 
+import ipaddress
+from functools import lru_cache
+
+from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -17,3 +21,24 @@ def get_tenant(request: HttpRequest, slug: str) -> Tenant:
     rows = Tenant.objects.reachable(actor_of(request)).select_related("parent")
     tenant: Tenant = get_object_or_404(rows, slug=slug)
     return tenant
+
+
+def client_address(request: HttpRequest) -> str:
+    """The IP address a request came from, for counting and for logs; ``unknown`` where the server gives none.
+
+    Only behind a trusted proxy is ``X-Forwarded-For`` read, and of it only what that proxy added itself: the last.
+    """
+    given = request.META.get("REMOTE_ADDR", "")
+    if settings.BEHIND_PROXY:
+        given = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip() or given
+    return _normal(given)
+
+
+@lru_cache(maxsize=1024)  # every call of the API asks
+def _normal(given: str) -> str:
+    try:
+        address = ipaddress.ip_address(given)
+    except ValueError:
+        return "unknown"
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)

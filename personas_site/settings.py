@@ -95,6 +95,9 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Holds counts of failed attempts and nothing else. In memory each process counts for itself.
+CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://?max_entries=10000")}
+
 AUTH_USER_MODEL = "personas.User"
 AUTHENTICATION_BACKENDS = ["personas.permissions.PersonBackend", "guardian.backends.ObjectPermissionBackend"]
 ANONYMOUS_USER_NAME = None
@@ -149,7 +152,8 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE_HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
-if env.bool("BEHIND_PROXY", default=False):
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 LOGGING = {

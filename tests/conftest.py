@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations  # its own module cannot be imported first
 
 from tests.factory import World
@@ -28,6 +29,12 @@ def flush_without_triggers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
         yield
+
+
+@pytest.fixture(autouse=True)
+def forget_failures() -> None:
+    """No test suffers for the wrong passwords and tokens of another."""
+    cache.clear()
 
 
 @pytest.fixture

@@ -20,10 +20,11 @@ REFUSALS = {
     409: "The state of things does not allow it now.",
     413: "The body is too large: `too_large`.",
     422: "The input is wrong; `errors` names each fault: `invalid`.",
+    429: "Too many calls from this address with a token that is not valid; `Retry-After`: `too_many_failures`.",
     500: "The server failed: `internal_error`, with the `request_id` that its log has.",
 }
-READ = (400, 401, 404, 405, 422, 500)
-WRITE = (400, 401, 403, 404, 405, 409, 413, 422, 500)
+READ = (400, 401, 404, 405, 422, 429, 500)
+WRITE = (400, 401, 403, 404, 405, 409, 413, 422, 429, 500)
 
 
 class Fault(BaseModel):

@@ -77,6 +77,16 @@ def unauthenticated() -> Problem:
     )
 
 
+def too_many_failures(seconds: int) -> Problem:
+    """Too many tokens that are not valid came from one address within a minute. ``seconds`` until it may try anew."""
+    return Problem(
+        429,
+        "too_many_failures",
+        "Too many calls from this address came with a token that is not valid. A valid one is still answered.",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
 def not_found() -> Problem:
     """The same for what does not exist and for what the caller may not know to exist."""
     return Problem(404, "not_found", "There is nothing here that this token may see.")
