@@ -1,6 +1,8 @@
 """The one door to rights: checks for services and views, and grants for the services that audit them."""
 
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import Group
@@ -69,16 +71,27 @@ def rights_on(actor: Actor, tenant: Tenant) -> frozenset[Right]:
     return frozenset(right for right in possible if right.value in stored)
 
 
+def holders(accounts: Iterable[User], right: Right, tenant: Tenant) -> set[UUID]:
+    """Which of these accounts hold the right on a tenant, in two statements. The same answer as `holds` for each."""
+    possible = {account.pk: account for account in accounts if not holds_nothing(Actor(account), right)}
+    stored = {"content_object": tenant, "permission__codename": right.value}
+    own = TenantUserObjectPermission.objects.filter(user__in=possible, **stored)
+    group = TenantGroupObjectPermission.objects.filter(group__user__in=possible, **stored)
+    found = set(own.values_list("user", flat=True)) | set(group.values_list("group__user", flat=True))
+    return {pk for pk, account in possible.items() if pk in found or account.is_superuser}
+
+
 def require(actor: Actor, right: Right, target: Tenant | AgentPersona) -> None:
     """Raise `NotPermitted` unless the actor holds the right on the tenant or persona."""
     if not holds(actor, right, target):
-        raise NotPermitted(f"You may not {WORDS[right]}: “{target}” needs the right {right.value}.")
+        message = f"You may not {WORDS[right]}: “{target}” needs the right {right.value}."
+        raise NotPermitted(message, right=right.value, target=target)
 
 
 def require_superuser(actor: Actor, what: str) -> None:
     """Raise `NotPermitted` unless the actor is an active superuser without a token."""
     if not (actor.user.is_active and actor.user.is_superuser and actor.token is None):
-        raise NotPermitted(f"Only a superuser may {what}.")
+        raise NotPermitted(f"Only a superuser may {what}.", right="superuser")
 
 
 def make_role_group(tenant: Tenant, role: Role) -> TenantRole:

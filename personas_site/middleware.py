@@ -8,9 +8,12 @@ from typing import Any
 from django.contrib.auth import middleware as auth
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
+from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 
 from personas.domain.errors import Conflict, NotPermitted, Refused
+from personas.http import actor_of
+from personas.refusals import record_refusal
 from personas_site import errors
 from personas_site.logs import current_id
 
@@ -65,7 +68,7 @@ class LoginRequiredMiddleware(auth.LoginRequiredMiddleware):
 
 
 class RefusalMiddleware:
-    """A rule that refuses outside a form answers with a page: 403, 409 or 422."""
+    """A rule that refuses outside a form answers with a page: 403, 409 or 422. What was not permitted is audited."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -75,9 +78,22 @@ class RefusalMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, NotPermitted):
+            _keep(request, exception)
             return errors.page(request, 403, "Not permitted", exception.message)
         if isinstance(exception, Conflict):
             return errors.page(request, 409, "Not now", exception.message)
         if isinstance(exception, Refused):
             return errors.page(request, 422, "That does not work", exception.message)
         return None
+
+    def process_template_response(self, request: HttpRequest, response: TemplateResponse) -> TemplateResponse:
+        """A view that shows a refusal beside its form has it in the context as ``fault``."""
+        fault = (response.context_data or {}).get("fault")
+        if response.status_code == 403 and isinstance(fault, NotPermitted):
+            _keep(request, fault)
+        return response
+
+
+def _keep(request: HttpRequest, refused: NotPermitted) -> None:
+    if request.user.is_authenticated:
+        record_refusal(request, refused, actor=actor_of(request))

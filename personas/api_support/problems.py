@@ -13,7 +13,9 @@ from django.utils.cache import patch_vary_headers
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from personas.actors import Actor
 from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused, UnknownAgentClass
+from personas.refusals import record_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -129,10 +131,14 @@ def unexpected(request: HttpRequest, error: Exception) -> Problem:
 
 
 def problem_of(request: HttpRequest, error: Exception) -> Problem:
-    """The problem that an exception stands for."""
+    """The problem that an exception stands for. What a token was not permitted to do is audited."""
     match error:
         case Problem():
             return error
+        case NotPermitted():
+            if isinstance(actor := getattr(request, "auth", None), Actor):
+                record_refusal(request, error, actor=actor)
+            return refusal(error)
         case Refused():
             return refusal(error)
         case ValidationError():  # ("body", name of the argument, field...)

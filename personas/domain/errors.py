@@ -28,9 +28,18 @@ class Conflict(Refused):
 
 
 class NotPermitted(Refused):
-    """The actor may see the thing, but not do this to it."""
+    """The actor may see the thing, but not do this to it.
+
+    ``right`` is the codename that was missing and ``target`` the row it was missing on, where one right decides: the
+    audit of refusals names both.
+    """
 
     code = "not_permitted"
+
+    def __init__(self, message: str, *, field: str | None = None, right: str = "", target: object = None) -> None:
+        super().__init__(message, field=field)
+        self.right = right
+        self.target = target
 
 
 class Locked(Conflict):
