@@ -14,6 +14,7 @@ from personas.domain.errors import NotPermitted
 from personas.domain.rights import PERSONA_RIGHTS, ROLE_RIGHTS, TENANT_RIGHTS, Right, Role
 from personas.models import (
     AgentPersona,
+    AgentPersonaUserObjectPermission,
     Tenant,
     TenantGroupObjectPermission,
     TenantRole,
@@ -113,3 +114,28 @@ def give(right: Right, user: User, target: Tenant | AgentPersona) -> None:
 def take(right: Right, user: User, target: Tenant | AgentPersona) -> None:
     """Take one right on one object from one account. Called by services, which audit it."""
     remove_perm(right.value, user, target)
+
+
+def take_all(user: User, tenant: Tenant) -> dict[str, list[str]]:
+    """Take every role and right that an account has on a tenant and its personas.
+
+    Returns what was taken, for the audit: names of roles, and ``right on persona``. Called by services, which audit it.
+    """
+    groups = Group.objects.filter(tenant_role__tenant=tenant, user=user)
+    roles = sorted(groups.values_list("tenant_role__role", flat=True))
+    on_personas = AgentPersonaUserObjectPermission.objects.filter(user=user, content_object__tenant=tenant)
+    names = on_personas.values_list("permission__codename", "content_object__name")
+    rights = sorted(f"{codename} on {name}" for codename, name in names)
+    user.groups.remove(*groups)
+    on_personas.delete()
+    TenantUserObjectPermission.objects.filter(user=user, content_object=tenant).delete()
+    return {"roles": roles, "rights": rights}
+
+
+def belongs_somewhere(user: User) -> bool:
+    """Whether an account has a role or right on any tenant or persona."""
+    return (
+        user.groups.filter(tenant_role__isnull=False).exists()
+        or TenantUserObjectPermission.objects.filter(user=user).exists()
+        or AgentPersonaUserObjectPermission.objects.filter(user=user).exists()
+    )

@@ -22,8 +22,29 @@ from personas.domain.imports import EditRecord, PersonaRecord
 from personas.domain.rights import PERSONA_RIGHTS, Right, Role
 from personas.domain.settings import PersonaSettings
 from personas.domain.text import digest
-from personas.models import Activation, AgentClass, AgentPersona, APIToken, PersonaRevision, Tenant, User
-from personas.services import accounts, activation, agents, bindings, imports, personas, tenants, tokens
+from personas.models import (
+    Activation,
+    AgentClass,
+    AgentPersona,
+    APIToken,
+    Invitation,
+    PersonaRevision,
+    RuleChangeRequest,
+    Tenant,
+    User,
+)
+from personas.services import (
+    accounts,
+    activation,
+    agents,
+    bindings,
+    imports,
+    invitations,
+    members,
+    personas,
+    tenants,
+    tokens,
+)
 
 NAMES = ("Desk", "desk", "Site", "Night", "default")
 CONTEXTS = (("", ""), ("site", ""), ("site", "1"))
@@ -31,8 +52,12 @@ OVERRIDES: tuple[dict[str, bool], ...] = ({}, {"tool:kb.search": False}, {"tool:
 TOOLS = (None, (), ("kb.search", "ticket.close"))
 
 EXEMPT = {
+    "accounts.check_admin_stays": "reads and holds",
+    "accounts.clean_part": "a text to a text",
     "accounts.create_person": "an account without any right; making many would only slow the machine down",
     "accounts.create_service_account": "an account that may look",
+    "accounts.revoke_invitations_by": "ends offers; for services",
+    "accounts.revoke_tokens": "ends tokens; for services",
     "activation.check_run_as": "reads",
     "activation.lock_persona": "reads and holds",
     "agents.find_agent_class": "reads",
@@ -43,6 +68,9 @@ EXEMPT = {
     "checks.saved": "writes the row a service made; no door of its own",
     "imports.no_progress": "does nothing",
     "imports.rationale_of": "reads",
+    "invitations.accept_invitation": "gives a role that somebody else chose: tests/test_invitations.py",
+    "invitations.find_invitation": "reads",
+    "invitations.join_by_invitation": "gives a role that somebody else chose: tests/test_invitations.py",
     "personas.clean_text": "a text to a text",
     "proposals.clean_rationale": "a text to a text",
     "review.authors_of": "reads",
@@ -51,6 +79,8 @@ EXEMPT = {
     "review.standing_of": "reads",
     "review.text_to_decide": "reads",
     "tenants.lock_path": "reads and holds",
+    "tenants.lowers": "reads",
+    "tenants.may_lower_alone": "reads",
     "tokens.token_digest": "a text to a text",
 }
 
@@ -279,6 +309,36 @@ def set_rules(hand: Hand) -> Any:
 
 def import_personas(hand: Hand) -> Any:
     record = PersonaRecord(name=hand.one(NAMES), instructions=hand.text(), line=1, source="file")
+def invite(hand: Hand) -> Any:
+    return invitations.invite_member(
+        hand.tenant(), f"{hand.one('ab')}@example.test", roles=[hand.one(Role)], actor=hand.actor
+    )
+
+
+def revoke_invitation(hand: Hand) -> Any:
+    waiting = Invitation.objects.waiting().order_by("created_at")
+    return invitations.revoke_invitation(hand.one(waiting) if waiting else invite(hand)[0], actor=hand.actor)
+
+
+def ask_to_lower(hand: Hand) -> Any:
+    return tenants.ask_to_lower_rules(
+        hand.tenant(),
+        require_second_person=hand.one((True, False)),
+        required_approvals=hand.one((1, 2)),
+        actor=hand.actor,
+    )
+
+
+def decide_rules(hand: Hand) -> Any:
+    waiting = RuleChangeRequest.objects.order_by("created_at")
+    request = hand.one(waiting) if waiting else ask_to_lower(hand)
+    return hand.one((tenants.confirm_rule_change, tenants.decline_rule_change))(request, actor=hand.actor)
+
+
+def service_account(hand: Hand) -> User:
+    return hand.one(User.objects.filter(kind=User.Kind.SERVICE).order_by("username"))
+
+
     return hand.one((imports.import_personas, imports.place_personas))([record], hand.terms())
 
 
@@ -299,6 +359,10 @@ DRIVES: dict[str, Drive] = {
     ),
     "activation.activate_revision": activate,
     "agents.define_agent_class": lambda h: agents.define_agent_class(
+    "accounts.activate_service_account": lambda h: accounts.activate_service_account(service_account(h), actor=h.actor),
+    "accounts.deactivate_service_account": lambda h: accounts.deactivate_service_account(
+        service_account(h), actor=h.actor
+    ),
         "@acme/agents:Third", display_name="Third", manifest={}, actor=h.actor
     ),
     "agents.publish_manifest": lambda h: agents.publish_manifest(
@@ -322,6 +386,10 @@ DRIVES: dict[str, Drive] = {
     "personas.create_persona": create,
     "personas.describe_persona": lambda h: personas.describe_persona(h.persona(), description=h.text(), actor=h.actor),
     "personas.disable_persona": lambda h: personas.disable_persona(h.persona(), actor=h.actor),
+    "invitations.invite_member": invite,
+    "invitations.revoke_invitation": revoke_invitation,
+    "members.remove_member": lambda h: members.remove_member(h.tenant(), h.user(), actor=h.actor),
+    "members.retire_account": lambda h: members.retire_account(h.user(), actor=h.actor),
     "personas.enable_persona": lambda h: personas.enable_persona(h.persona(), actor=h.actor),
     "personas.restore_persona": lambda h: personas.restore_persona(h.persona(), actor=h.actor),
     "personas.revise_persona": revise,
@@ -343,6 +411,10 @@ DRIVES: dict[str, Drive] = {
     ),
     "tenants.set_review_rules": set_rules,
     "tokens.create_token": make_token,
+    "tenants.ask_to_lower_rules": ask_to_lower,
+    "tenants.confirm_rule_change": decide_rules,
+    "tenants.decline_rule_change": decide_rules,
+    "tenants.rename_tenant": lambda h: tenants.rename_tenant(h.tenant(), name=h.text(), actor=h.actor),
     "tokens.revoke_token": revoke_token,
 }
 # What a person with `manage-bindings` may do without the right: make an agent do less.

@@ -73,7 +73,9 @@ class Invitation(Row):
         )
 
     def __str__(self) -> str:
-        return self.email
+        """Enough to recognise it by. The audit keeps this, so it is not the whole address."""
+        name, _, place = self.email.partition("@")
+        return f"{name[:1]}…@{place}" if place else "a former member"
 
     def is_open(self, now: datetime) -> bool:
         """Whether it can still be accepted at ``now``."""

@@ -1,73 +1,175 @@
 """People, service accounts, and the rights they are given."""
 
+from collections.abc import Callable
+
 from django.db import transaction
+from django.utils import timezone
 
 from personas import audit
 from personas.actors import Actor
 from personas.domain.errors import Conflict, Invalid, NotPermitted
+from personas.domain.people import SERVICE_PREFIX, clean_address, clean_person_name, clean_username
 from personas.domain.rights import PEOPLE_ONLY, PERSONA_RIGHTS, ROLE_RIGHTS, Right, Role
-from personas.models import AgentPersona, Tenant, TenantRole, User
+from personas.domain.text import TextFault
+from personas.models import AgentPersona, APIToken, Invitation, Tenant, TenantRole, User
 from personas.permissions import give, require, require_superuser, take
 from personas.services.checks import saved
+
+SERVICE_ROLES = (Role.VIEWER, Role.EDITOR)
+
+
+def clean_part(clean: Callable[[str], str], text: str, *, field: str) -> str:
+    """What a rule of `personas.domain.people` makes of a part of an account. Raises `Invalid` where it refuses."""
+    try:
+        return clean(text)
+    except TextFault as fault:
+        raise Invalid(str(fault), field=field) from fault
 
 
 @transaction.atomic
 def create_person(username: str, *, name: str, email: str, password: str | None, actor: Actor) -> User:
-    """Make an account for a person, without any right. A superuser act. Raises `Invalid` for a taken name."""
+    """Make an account for a person, without any right. A superuser act. Raises `Invalid` for a taken name or one that
+    is kept for other accounts."""
     require_superuser(actor, "make an account for a person")
-    person = User(username=username, name=name, email=email)
+    person = User(
+        username=clean_part(clean_username, username, field="username"),
+        name=clean_part(clean_person_name, name, field="name") if name else "",
+        email=clean_part(clean_address, email, field="email") if email else "",
+    )
     person.set_password(password)
     saved(person)
-    audit.record("person.created", person, actor=actor, tenant=None, after={"username": username})
+    audit.record("person.created", person, actor=actor, tenant=None, after={"username": person.username})
     return person
 
 
 @transaction.atomic
-def create_service_account(tenant: Tenant, username: str, *, name: str, actor: Actor) -> User:
-    """Make an account for a runtime. It may view its tenant, and cannot log in to pages.
+def create_service_account(tenant: Tenant, username: str, *, name: str, actor: Actor, role: Role = Role.VIEWER) -> User:
+    """Make an account for a runtime, viewer or editor of its tenant. It cannot log in to pages.
 
-    Raises `NotPermitted` without ``manage-members``, `Invalid` for a taken name.
+    Raises `NotPermitted` without ``manage-members``, `Invalid` for another role, a taken name, or a user name that
+    does not start with ``svc-``.
     """
     require(actor, Right.MANAGE_MEMBERS, tenant)
+    if role not in SERVICE_ROLES:
+        raise Invalid("A service account can be viewer or editor of its own tenant, nothing else.", field="role")
+    username = clean_part(lambda text: clean_username(text, prefix=SERVICE_PREFIX), username, field="username")
+    name = clean_part(clean_person_name, name, field="name") if name else ""
     account = User(username=username, name=name, kind=User.Kind.SERVICE, tenant=tenant)
     account.set_unusable_password()
     saved(account, exclude=["password"])
-    account.groups.add(TenantRole.objects.get(tenant=tenant, role=Role.VIEWER).group)
-    audit.record("service_account.created", account, actor=actor, tenant=tenant, after={"username": username})
+    account.groups.add(TenantRole.objects.get(tenant=tenant, role=role).group)
+    after = {"username": username, "role": role.value}
+    audit.record("service_account.created", account, actor=actor, tenant=tenant, after=after)
     return account
+
+
+@transaction.atomic
+def deactivate_service_account(account: User, *, actor: Actor) -> User:
+    """Stop a service account and revoke its tokens, at once. Personas that run as it stay as they are.
+
+    Raises `NotPermitted` without ``manage-members`` on its tenant, `Invalid` for a person.
+    """
+    account, tenant = _lock_service_account(account, actor)
+    if account.is_active:
+        account.is_active = False
+        account.save(update_fields=["is_active"])
+        before = {"tokens": revoke_tokens(account)}
+        audit.record("service_account.deactivated", account, actor=actor, tenant=tenant, before=before)
+    return account
+
+
+@transaction.atomic
+def activate_service_account(account: User, *, actor: Actor) -> User:
+    """Let a deactivated service account act again, with new tokens only. Raises as `deactivate_service_account`."""
+    account, tenant = _lock_service_account(account, actor)
+    if not account.is_active:
+        account.is_active = True
+        account.save(update_fields=["is_active"])
+        audit.record("service_account.activated", account, actor=actor, tenant=tenant)
+    return account
+
+
+def _lock_service_account(account: User, actor: Actor) -> tuple[User, Tenant]:
+    if account.tenant is None:
+        raise Invalid("This is a person, not a service account.")
+    require(actor, Right.MANAGE_MEMBERS, account.tenant)
+    return User.objects.select_for_update(no_key=True).get(pk=account.pk), account.tenant
+
+
+def revoke_tokens(account: User, tenant: Tenant | None = None) -> list[str]:
+    """End all tokens of an account at once, or those of one tenant; their prefixes. For services, which audit it."""
+    rows = APIToken.objects.filter(user=account, revoked_at=None)
+    rows = rows.filter(tenant=tenant) if tenant else rows
+    prefixes = list(rows.order_by("prefix").values_list("prefix", flat=True))
+    rows.update(revoked_at=timezone.now())
+    return prefixes
 
 
 @transaction.atomic
 def grant_role(tenant: Tenant, user: User, role: Role, *, actor: Actor) -> None:
     """Give one of the four roles of a tenant.
 
-    Raises `NotPermitted` without ``manage-members`` or for oneself, `Invalid` for a role the account cannot hold.
+    Raises `NotPermitted` without ``manage-members`` or for oneself, `Invalid` for a role the account cannot hold or an
+    account that is not active.
     """
-    group = _role_group(tenant, user, role, actor)
+    require(actor, Right.MANAGE_MEMBERS, tenant)
+    _refuse_oneself(user, actor)
+    group = _lock_role(tenant, role).group
+    _lock_active(user)
     if user.is_service and (user.tenant_id != tenant.pk or ROLE_RIGHTS[role] & PEOPLE_ONLY):
         raise Invalid("A service account can be viewer or editor of its own tenant, nothing else.", field="role")
-    if not user.groups.filter(pk=group.group_id).exists():
-        user.groups.add(group.group)
+    if not user.groups.filter(pk=group.pk).exists():
+        user.groups.add(group)
         audit.record("role.granted", user, actor=actor, tenant=tenant, after={"role": role.value})
 
 
 @transaction.atomic
 def revoke_role(tenant: Tenant, user: User, role: Role, *, actor: Actor) -> None:
-    """Take a role; nothing happens if the account has it not. Raises `Conflict` for the tenant's last admin."""
-    group = _role_group(tenant, user, role, actor, revoking=True)
-    if not user.groups.filter(pk=group.group_id).exists():
-        return
-    if role is Role.ADMIN and not group.group.user_set.filter(is_active=True).exclude(pk=user.pk).exists():
+    """Take a role; nothing happens if the account has it not. Anyone may lay down a role of their own.
+
+    Who is no longer admin has invited nobody: their open invitations are revoked. Raises `NotPermitted` without
+    ``manage-members``, `Conflict` for the tenant's last admin.
+    """
+    if user != actor.account:
+        require(actor, Right.MANAGE_MEMBERS, tenant)
+    if role is Role.ADMIN:
+        revoke_invitations_by(user, tenant)
+        check_admin_stays(tenant, user)
+    group = _lock_role(tenant, role).group
+    if user.groups.filter(pk=group.pk).exists():
+        user.groups.remove(group)
+        audit.record("role.revoked", user, actor=actor, tenant=tenant, before={"role": role.value})
+
+
+def check_admin_stays(tenant: Tenant, user: User) -> None:
+    """Raise `Conflict` if ``user`` is the last active admin of the tenant. Holds the role until the end of the
+    transaction, so that two admins cannot leave at once."""
+    admins = _lock_role(tenant, Role.ADMIN).group.user_set
+    if admins.filter(pk=user.pk).exists() and not admins.filter(is_active=True).exclude(pk=user.pk).exists():
         raise Conflict("This is the last admin of the tenant: give the role to somebody else first.")
-    user.groups.remove(group.group)
-    audit.record("role.revoked", user, actor=actor, tenant=tenant, before={"role": role.value})
 
 
-def _role_group(tenant: Tenant, user: User, role: Role, actor: Actor, *, revoking: bool = False) -> TenantRole:
-    require(actor, Right.MANAGE_MEMBERS, tenant)
-    if user == actor.account and not revoking and not actor.account.is_superuser:
-        raise NotPermitted("Nobody gives a role to themselves: ask another admin.")
+def revoke_invitations_by(user: User, tenant: Tenant) -> int:
+    """Revoke what an account has offered in a tenant and nobody accepted yet. For services, which audit why.
+
+    Comes before any lock on a role: accepting an invitation locks it first and the roles next.
+    """
+    return Invitation.objects.waiting().filter(tenant=tenant, invited_by=user).update(revoked_at=timezone.now())
+
+
+def _lock_role(tenant: Tenant, role: Role) -> TenantRole:
     return TenantRole.objects.select_for_update(of=("self",)).select_related("group").get(tenant=tenant, role=role)
+
+
+def _lock_active(user: User) -> None:
+    """Whoever is being removed gets nothing meanwhile."""
+    if not User.objects.select_for_update(no_key=True).get(pk=user.pk).is_active:
+        raise Invalid(f"{user} is not active.", field="user")
+
+
+def _refuse_oneself(user: User, actor: Actor) -> None:
+    if user == actor.account and not actor.account.is_superuser:
+        raise NotPermitted("Nobody gives a role or right to themselves: ask another admin.")
 
 
 @transaction.atomic
@@ -75,11 +177,11 @@ def grant_persona_right(persona: AgentPersona, user: User, right: Right, *, acto
     """Give a right on one persona alone; the holder sees that persona's pages and nothing else of the tenant.
 
     Raises `NotPermitted` without ``manage-members`` or for oneself, `Invalid` for a service account that may not
-    hold it.
+    hold it or an account that is not active.
     """
     require(actor, Right.MANAGE_MEMBERS, persona.tenant)
-    if user == actor.account and not actor.account.is_superuser:
-        raise NotPermitted("Nobody gives a right to themselves: ask another admin.")
+    _refuse_oneself(user, actor)
+    _lock_active(user)
     if user.is_service and right in PEOPLE_ONLY:
         raise Invalid("A service account cannot hold this right.", field="right")
     for needed in dict.fromkeys((Right.VIEW_PERSONA, right)):
