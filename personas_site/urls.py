@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
 
 from learning.urls import persona_urls, review_urls
-from personas.views import persona_list
+from personas.views.lists import persona_list
 from personas_site import views
 
 tenant_urls: list[URLPattern | URLResolver] = [

@@ -1,0 +1,1 @@
+"""Pages about one app's own things: each module the pages of one noun."""
