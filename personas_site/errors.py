@@ -8,6 +8,7 @@ from django.shortcuts import render
 
 # Never shown back: they are secrets, or mean nothing to a person.
 NOT_TYPED = {"csrfmiddlewaretoken", "password", "seen_sha256", "expected_revision", "base_revision", "next"}
+NOT_TYPED |= {"code", "proof", "old_password", "new_password1", "new_password2"}
 
 
 def typed_texts(request: HttpRequest) -> list[str]:

@@ -3,11 +3,14 @@
 Without ``DEBUG`` a missing ``SECRET_KEY`` or ``ALLOWED_HOSTS`` refuses to start and says what to set.
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
+
+from personas_site.mail import mailer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -28,7 +31,11 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "axes",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "guardian",
     "personas",
     "learning",
@@ -47,8 +54,10 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "personas_site.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "personas_site.login_middleware.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "personas_site.middleware.RefusalMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "personas_site.urls"
@@ -99,7 +108,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://?max_entries=10000")}
 
 AUTH_USER_MODEL = "personas.User"
-AUTHENTICATION_BACKENDS = ["personas.permissions.PersonBackend", "guardian.backends.ObjectPermissionBackend"]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "personas.permissions.PersonBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
 ANONYMOUS_USER_NAME = None
 GUARDIAN_MONKEY_PATCH_USER = False
 CSRF_FAILURE_VIEW = "personas_site.errors.csrf_failure"
@@ -110,6 +123,35 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+PASSWORD_HASHERS = [  # the first one hashes; what the others hashed is hashed anew at the next log-in
+    f"django.contrib.auth.hashers.{name}PasswordHasher" for name in ("Argon2", "PBKDF2", "Scrypt")
+]
+PASSWORD_RESET_TIMEOUT = 2 * 3600
+# Staff, and reviewers of tenants that want a second person, must set up two-factor log-in.
+MFA_REQUIRED = env.bool("MFA_REQUIRED", default=not DEBUG)
+OTP_TOTP_ISSUER = "Personas"
+OTP_STATIC_THROTTLE_FACTOR = 0  # recovery codes have 80 bits; the lock-out below counts them too
+OTP_ADMIN_HIDE_SENSITIVE_DATA = True
+# After 5 failures of one name from one address neither the name is tried from there again for 15 minutes; after 50
+# from one address, no name at all (see personas_site/login_limits.py).
+AXES_HANDLER = "personas_site.login_limits.LimitHandler"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_USERNAME_CALLABLE = "personas_site.login_limits.counted_name"
+AXES_CLIENT_IP_CALLABLE = "personas_site.login_limits.counted_address"
+AXES_LOCKOUT_CALLABLE = "personas_site.login_limits.locked_out"
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "code", "proof", "old_password", "new_password1", "new_password2"]
+AXES_SENSITIVE_PARAMETERS += ["csrfmiddlewaretoken", "ip_address"]
+AXES_DISABLE_ACCESS_LOG = True  # the audit says who logged in
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+# Mail goes to the console until EMAIL_URL says where, as smtp+tls://user:password@host:587.
+MAILERS = {"default": mailer(env.email_url_config(env.str("EMAIL_URL", default="") or "consolemail://"))}
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="personas@localhost")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -149,6 +191,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HTTPS = env.bool("SECURE_HTTPS", default=not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SECURE_HTTPS
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE_HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]

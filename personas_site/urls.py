@@ -1,7 +1,5 @@
 """Every address of the project."""
 
-from django.contrib.auth import views as auth
-from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
 
 from learning.urls import persona_urls, review_urls
@@ -20,14 +18,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("t/<slug:tenant>/", include(tenant_urls)),
-    path(
-        "accounts/login/",
-        login_not_required(
-            auth.LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
-        ),
-        name="login",
-    ),
-    path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("accounts/", include("personas_site.accounts_urls")),
     path("api/", include("personas_site.api")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),

@@ -9,6 +9,7 @@ os.environ.setdefault("SECURE_HTTPS", "0")
 
 from personas_site.settings import *  # noqa: F403
 
+MFA_REQUIRED = False  # most tests log people in without an app; those of the two-factor log-in turn it on
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

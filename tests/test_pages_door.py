@@ -19,7 +19,7 @@ def test_log_in_goes_where_one_wanted(world: World) -> None:
 
 def test_a_wrong_password_says_so(world: World) -> None:
     page = Client().post("/accounts/login/", {"username": "viewer", "password": "wrong"})
-    assert "correct username and password" in page.content.decode()
+    assert "do not belong together" in page.content.decode()
 
 
 def test_another_site_is_not_where_one_goes(world: World) -> None:

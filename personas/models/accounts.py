@@ -13,7 +13,15 @@ from personas.models.base import Row
 
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(username__iexact=username)
+        """The account with this user name, else the one with this e-mail address. Raises `User.DoesNotExist`.
+
+        Django's log-in calls this name; ``createsuperuser`` does too, and so gives nobody another's address as a name.
+        """
+        rows = self.filter(Q(username__iexact=username) | Q(email__iexact=username)) if username else self.none()
+        found = sorted(rows, key=lambda user: user.username.casefold() != str(username).casefold())
+        if not found:
+            raise self.model.DoesNotExist
+        return found[0]
 
     def create_superuser(self, username: str, password: str | None = None, **fields: Any) -> "User":
         """For ``manage.py createsuperuser``, which calls this name."""

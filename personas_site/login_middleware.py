@@ -1,0 +1,53 @@
+"""Keeps who must have a second factor from everything else until there is one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from personas.services.second_factor import has_second_factor, needs_second_factor
+from personas_site import errors
+from personas_site.htmx import wants_part
+from personas_site.login import PROVED
+from personas_site.login_limits import person_of
+
+Handler = Callable[[HttpRequest], HttpResponse]
+View = Callable[..., HttpResponse]
+
+
+def open_without_second_factor(view: View) -> View:
+    """Marks a view that people reach before they have given a code: those that let them set one up, or leave."""
+    view.open_without_second_factor = True  # type: ignore[attr-defined]
+    return view
+
+
+class SecondFactorMiddleware:
+    """Leads who needs a second factor, in a session opened without one, to the page that asks for it or sets it up.
+
+    The API knows tokens alone and is left out.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        is_open = getattr(view, "open_without_second_factor", False) or not getattr(view, "login_required", True)
+        if is_open or request.path_info.startswith("/api/") or not request.user.is_authenticated:
+            return None
+        if request.session.get(PROVED) or not needs_second_factor(person_of(request)):
+            return None
+        page = reverse("login_code" if has_second_factor(person_of(request)) else "two_factor")
+        if request.method == "POST":
+            what = f"Your rights ask for a second factor, so this was not done. Go to {page} first, then send it again."
+            return errors.page(request, 403, "A code is needed first", what)
+        if wants_part(request):
+            response = HttpResponse(status=403)
+            response["HX-Redirect"] = page
+            return response
+        return redirect(f"{page}?{urlencode({'next': request.get_full_path()})}")
