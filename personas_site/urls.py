@@ -1,5 +1,6 @@
 """Every address of the project."""
 
+from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from learning.urls import persona_urls, review_urls
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("t/<slug:tenant>/", include(tenant_urls)),
     path("accounts/", include("personas_site.accounts_urls")),
+    path("admin/", admin.site.urls),
     path("api/", include("personas_site.api")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),

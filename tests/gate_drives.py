@@ -31,6 +31,7 @@ from personas.models import (
     PersonaRevision,
     RuleChangeRequest,
     Tenant,
+    TenantRole,
     User,
 )
 from personas.services import (
@@ -42,6 +43,7 @@ from personas.services import (
     invitations,
     members,
     personas,
+    staff,
     tenants,
     tokens,
 )
@@ -348,6 +350,19 @@ def import_proposals(hand: Hand) -> Any:
     return proposal_imports.import_proposals([record], hand.terms())
 
 
+def set_flags(hand: Hand) -> Any:
+    roles = TenantRole.objects.filter(tenant__in=[hand.tenant()]).order_by("role")
+    return staff.set_account_flags(
+        hand.user(),
+        actor=hand.actor,
+        is_active=hand.one((None, None, False)),
+        is_staff=hand.one((None, True)),
+        is_superuser=hand.one((None, None, False)),
+        give=hand.one(((), roles)),
+        take=hand.one(((), roles)),
+    )
+
+
 DRIVES: dict[str, Drive] = {
     "accounts.grant_role": lambda h: accounts.grant_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
     "accounts.revoke_role": lambda h: accounts.revoke_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
@@ -405,6 +420,7 @@ DRIVES: dict[str, Drive] = {
     "review.comment": lambda h: review.comment(h.proposal(), actor=h.actor, note="Hm."),
     "review.merge_onto_live": merge,
     "review.reject": lambda h: review.reject(h.proposal(), actor=h.actor, note="No."),
+    "staff.set_account_flags": set_flags,
     "tenants.create_tenant": lambda h: tenants.create_tenant("new", name="New", parent=h.tenant(), actor=h.actor),
     "tenants.move_tenant": lambda h: tenants.move_tenant(
         h.tenant(), to=h.one((None, *Tenant.objects.order_by("slug"))), actor=h.actor
