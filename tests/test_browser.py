@@ -15,6 +15,7 @@ from learning.models import DirectiveProposal
 from learning.services.proposals import propose
 from personas.services import personas, tokens
 from tests.factory import PASSWORD, World
+from tests.totp import code_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -186,6 +187,7 @@ def test_pages_are_accessible_and_fit(
         "/", "/t/acme/", "/t/acme/review/", f"/t/acme/review/{proposal.pk}/", f"/t/acme/review/{last.pk}/",
         "/t/acme/review/?show=decided", "/t/acme/personas/", persona, f"{persona}propose/", f"{persona}instructions/",
         f"{persona}instructions/1/", f"{persona}state/disable/",
+        "/accounts/me/", "/accounts/password/", "/accounts/two-factor/",
     ]  # fmt: skip
     page = visit("reviewer", viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
     faults = []
@@ -198,8 +200,34 @@ def test_pages_are_accessible_and_fit(
     assert faults == []
 
 
-def test_the_log_in_page_is_accessible(browser: Browser, live_server: Any) -> None:
+def test_a_second_factor_is_set_up_and_asked_for(scene: World, visit: Callable[..., Page], live_server: Any) -> None:
+    page = visit("reviewer", "/accounts/two-factor/")
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    key = page.locator("#key").inner_text()
+    page.get_by_label("The code your app shows now").fill(code_of(key))
+    page.get_by_role("button", name="Turn it on").click()
+    recovery = page.locator(".secrets code").first.inner_text()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as a file").click()
+    assert recovery in saved.value.path().read_text()
+    for code in (code_of(key, step=1), recovery):  # a code is taken once, and a period early too
+        page.context.clear_cookies()
+        page.goto("/accounts/login/?next=/t/acme/review/")
+        page.get_by_label("User name").fill("reviewer@example.test")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Now your code")
+        assert Axe().run(page).response["violations"] == []
+        page.get_by_label("Code of your app").fill(code)
+        page.get_by_role("button", name="Go on").click()
+        page.wait_for_url("**/t/acme/review/")
+
+
+@pytest.mark.parametrize(
+    "address", ["login/", "password/forgotten/", "password/forgotten/sent/", "password/reset/x/y/"]
+)
+def test_pages_before_the_log_in_are_accessible(browser: Browser, live_server: Any, address: str) -> None:
     page = browser.new_page(base_url=live_server.url)
-    page.goto("/accounts/login/")
+    page.goto(f"/accounts/{address}")
     assert Axe().run(page).response["violations"] == []
     page.close()
