@@ -15,13 +15,16 @@ def text_field(**options: Any) -> forms.CharField:
 class ApproveForm(forms.Form):
     expected_revision = forms.IntegerField(min_value=1)
     seen_sha256 = forms.RegexField(r"\A[0-9a-f]{64}\Z")
-    instructions = text_field(required=False)
     seen_invisible = forms.BooleanField(required=False)
     note = forms.CharField(required=False, max_length=5000)
 
 
 class NoteForm(forms.Form):
     note = forms.CharField(max_length=5000, error_messages={"required": "Write a sentence first."})
+
+
+class RejectForm(NoteForm):
+    seen_sha256 = forms.RegexField(r"\A[0-9a-f]{64}\Z")
 
 
 class MergeForm(forms.Form):
@@ -38,6 +41,8 @@ class ProposeForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
+    expected_revision = forms.IntegerField(min_value=1)
+    seen_invisible = forms.BooleanField(required=False)
     note = forms.CharField(required=False, max_length=2000)
 
 

@@ -57,6 +57,14 @@ class DirectiveProposal(Row):
     text_sha256 = models.CharField(max_length=64, help_text="Over the text, byte for byte.")
     proposed_by = models.ForeignKey("personas.User", on_delete=models.PROTECT, related_name="+")
     proposed_by_name = models.CharField(max_length=150)
+    proposed_through = models.ForeignKey(
+        "personas.User",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who made the token it came through: an author as well.",
+    )
     require_second_person = models.BooleanField(default=False, help_text="The tenant's rule when it was made.")
     required_approvals = models.PositiveSmallIntegerField(default=1, help_text="The tenant's rule when it was made.")
     replaces = models.OneToOneField(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import uuid
 from collections.abc import Iterator
@@ -10,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.core import signing
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from learning.domain.diff import Comparison, compare
 from learning.domain.marks import NewGhost, new_in
@@ -22,19 +23,37 @@ from personas.actors import Actor
 from personas.domain import settings as persona_settings
 from personas.domain.rights import Right
 from personas.domain.text import digest
-from personas.models import PersonaRevision, Tenant, User
+from personas.models import AgentPersona, PersonaRevision, Tenant, User
 
 PAGE = 50
+CURSOR = "queue"
 NEWEST = ("-created_at", "-pk")
 
 
 def waiting_for(actor: Actor) -> ProposalQuerySet:
-    """Pending proposals the actor can bring further now: with the right, no yes of theirs yet, and where the rules ask
-    for a second person, not their own."""
-    yes = Decision.objects.filter(proposal=OuterRef("pk"), reviewer=actor.account, verdict=Decision.Verdict.APPROVE)
+    """Pending proposals the actor can bring further now: with the right, no yes of theirs that still stands, and where
+    the rules ask for a second person, not their own."""
+    decisions = Decision.objects.filter(proposal=OuterRef("pk"))
+    edited = decisions.filter(edited_instructions__isnull=False).order_by("-created_at", "-pk")
+    mine = decisions.filter(
+        reviewer=actor.account,
+        verdict=Decision.Verdict.APPROVE,
+        seen_revision=OuterRef("persona__live_revision"),
+        # Their yes to an earlier text is void, and the proposal waits for them again.
+        seen_sha256=OuterRef("text_now"),
+    )
     rows = DirectiveProposal.objects.pending().permitted(actor, Right.ACTIVATE_DIRECTIVE)
+    rows = rows.annotate(text_now=Coalesce(Subquery(edited.values("seen_sha256")[:1]), F("text_sha256")))
+    return rows.exclude(Exists(mine)).exclude(_written_by(actor))
+
+
+def _written_by(actor: Actor) -> Q:
+    """Proposals under a rule for a second person that the actor wrote, edited, or wrote in an earlier form."""
     strict = Q(require_second_person=True) | Q(tenant__require_second_person=True)
-    return rows.exclude(Exists(yes)).exclude(strict, proposed_by=actor.account)
+    edits = Decision.objects.filter(reviewer=actor.account, edited_instructions__isnull=False)
+    own = Q(proposed_by=actor.account) | Q(proposed_through=actor.account) | Q(pk__in=edits.values("proposal"))
+    before = Q(replaces__proposed_by=actor.account) | Q(replaces__in=edits.values("proposal"))
+    return strict & (own | before)
 
 
 def waiting_by_tenant(actor: Actor) -> dict[uuid.UUID, int]:
@@ -79,15 +98,15 @@ def page_of(rows: QuerySet[Any, Any], cursor: str, *, size: int = PAGE) -> Page:
 
 
 def _write(last: DirectiveProposal) -> str:
-    return base64.urlsafe_b64encode(json.dumps([last.created_at.isoformat(), str(last.pk)]).encode()).decode()
+    return signing.dumps([last.created_at.isoformat(), str(last.pk)], salt=CURSOR)
 
 
 def _read(cursor: str) -> tuple[datetime, uuid.UUID] | None:
     try:
-        moment, pk = json.loads(base64.urlsafe_b64decode(cursor))
-        return datetime.fromisoformat(moment), uuid.UUID(pk)
-    except (ValueError, TypeError):
+        moment, pk = signing.loads(cursor, salt=CURSOR)
+    except signing.BadSignature:
         return None
+    return datetime.fromisoformat(moment), uuid.UUID(pk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +244,30 @@ def read(proposal: DirectiveProposal, *, text: str | None = None) -> Reading:
         digest=digest(waiting),
         comparison=comparison,
         cells=cells(comparison),
-        ghosts=new_in(comparison),
+        ghosts=hidden(proposal, waiting),
         settings=setting_changes(base.settings, proposal.settings),
         merge=merge3(base.instructions, waiting, live.instructions) if stale else None,
         underneath=compare(base.instructions, live.instructions) if stale else None,
     )
+
+
+def hidden(proposal: DirectiveProposal, text: str) -> list[NewGhost]:
+    """The characters that cannot be seen and that approving ``text`` would newly serve.
+
+    Against the base, except where a draft is to answer: there, against what was served last, if anything ever was.
+    """
+    before = proposal.base_revision.instructions
+    if proposal.action == DirectiveProposal.Action.ENABLE:
+        before = last_served(proposal.persona)
+    elif proposal.action in (DirectiveProposal.Action.DISABLE, DirectiveProposal.Action.ARCHIVE):
+        return []
+    return new_in(compare(before, text))
+
+
+def last_served(persona: AgentPersona) -> str:
+    """The text a persona answered with last, empty if it never did."""
+    latest = persona.activations.filter(live=True).select_related("revision").order_by("-created_at", "-pk").first()
+    return latest.revision.instructions if latest else ""
 
 
 def one(actor: Actor, tenant: Tenant) -> QuerySet[Any, Any]:
@@ -243,9 +281,5 @@ def one(actor: Actor, tenant: Tenant) -> QuerySet[Any, Any]:
 
 def authored(proposals: list[DirectiveProposal], actor: Actor) -> set[uuid.UUID]:
     """Which of these the actor may not finish alone: the rules ask for a second person, and they wrote it."""
-    strict = [row for row in proposals if row.require_second_person or row.tenant.require_second_person]
-    edits = Decision.objects.filter(
-        proposal__in=[row.pk for row in strict], reviewer=actor.account, edited_instructions__isnull=False
-    )
-    wrote = set(edits.values_list("proposal", flat=True))
-    return {row.pk for row in strict if row.proposed_by_id == actor.account.pk or row.pk in wrote}
+    rows = DirectiveProposal.objects.filter(_written_by(actor), pk__in=[row.pk for row in proposals])
+    return set(rows.values_list("pk", flat=True))

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from personas.actors import Actor
 from personas.domain.provenance import trace
 from personas.models import Activation, AgentPersona, PersonaRevision, Tenant
+from personas.resolve import Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,16 @@ def reach(persona: AgentPersona) -> Reach:
     below = persona.tenant.descendant_rows.exclude(distance=0).count()
     since = persona.activations.filter(revision=persona.live_revision_id, live=True).order_by("-created_at").first()
     return Reach(persona.tenant, below, since)
+
+
+def removed_tools(persona: AgentPersona, answer: Resolved) -> list[str]:
+    """The tools a persona, or else its manifest, names and that the ceiling took away where it answers itself."""
+    if answer.persona_id != str(persona.pk) or persona.live_revision is None:
+        return []
+    wanted = persona.settings.allowed_tools
+    if wanted is None:
+        wanted = tuple(persona.agent_class.manifest.tools) if persona.agent_class.manifest else ()
+    return [tool for tool in wanted if tool not in answer.allowed_tools]
 
 
 def listed(actor: Actor, tenant: Tenant, *, words: str, state: str, agent_class: str) -> QuerySet[Any, Any]:

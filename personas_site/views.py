@@ -17,7 +17,7 @@ from personas.domain.rights import Right
 from personas.http import actor_of, get_tenant
 from personas.models import Activation, AgentPersona, Tenant
 from personas.permissions import holds
-from personas.reading import reach, told
+from personas.reading import reach, removed_tools, told
 from personas.resolve import resolve_for_tenant
 from personas_site.htmx import render_page
 
@@ -54,6 +54,8 @@ def tenant_overview(request: HttpRequest, tenant: str) -> HttpResponse:
 def persona_overview(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     """A persona: what it is told now, what vouches for each paragraph, where it answers and as whom."""
     actor, persona = actor_of(request), get_persona(request, tenant, pk)
+    context_asked = (persona.context_type, persona.context_id)
+    answer = resolve_for_tenant(persona.tenant, persona.agent_class.canonical, context_asked)
     context = {
         "section": "personas",
         "tab": "overview",
@@ -61,9 +63,8 @@ def persona_overview(request: HttpRequest, tenant: str, pk: UUID) -> HttpRespons
         "persona": persona,
         "told": told(persona),
         "reach": reach(persona),
-        "answer": resolve_for_tenant(
-            persona.tenant, persona.agent_class.canonical, (persona.context_type, persona.context_id)
-        ),
+        "answer": answer,
+        "removed": removed_tools(persona, answer),
         "pending": _pending(actor, persona),
         "recent": persona.activations.select_related("revision", "previous").order_by("-created_at", "-pk")[:5],
         "can": _can(actor, persona),
@@ -100,7 +101,10 @@ def _pending(actor: Actor, persona: AgentPersona) -> list[DirectiveProposal]:
 
 
 def _can(actor: Actor, persona: AgentPersona) -> dict[str, bool]:
-    return {"write": holds(actor, Right.CHANGE_PERSONA, persona)}
+    return {
+        "write": holds(actor, Right.CHANGE_PERSONA, persona),
+        "decide": holds(actor, Right.ACTIVATE_DIRECTIVE, persona),
+    }
 
 
 @login_not_required

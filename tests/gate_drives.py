@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from learning.domain.merge import merge3
 from learning.models import DirectiveProposal
 from learning.services import imports as proposal_imports
-from learning.services import proposals, review
+from learning.services import merging, proposals, review
 from personas.actors import Actor
 from personas.domain.imports import EditRecord, PersonaRecord
 from personas.domain.rights import PERSONA_RIGHTS, Right, Role
@@ -80,6 +80,13 @@ EXEMPT = {
     "review.rules_of": "reads",
     "review.standing_of": "reads",
     "review.text_to_decide": "reads",
+    "second_factor.check_code": "a person's own log-in",
+    "second_factor.disable_second_factor": "a person's own log-in",
+    "second_factor.enable_second_factor": "a person's own log-in",
+    "second_factor.has_second_factor": "reads",
+    "second_factor.new_secret": "reads",
+    "second_factor.readable_key": "a text to a text",
+    "second_factor.setup_address": "a text to a text",
     "tenants.lock_path": "reads and holds",
     "tenants.lowers": "reads",
     "tenants.may_lower_alone": "reads",
@@ -106,6 +113,7 @@ class Hand:
     data: Any
     name: str
     actor: Actor
+    places: tuple[str, ...]  # slugs of the tenants it reaches for
 
     def one(self, values: Any) -> Any:
         return self.data.draw(st.sampled_from(list(values)))
@@ -115,8 +123,8 @@ class Hand:
 
     def persona(self) -> AgentPersona:
         order = ("tenant__slug", "agent_class__short", "name", "created_at")
-        rows = list(AgentPersona.objects.select_related("tenant", "live_revision").order_by(*order))
-        return rows[self.data.draw(st.integers(0, len(rows) - 1))]
+        rows = AgentPersona.objects.filter(tenant__slug__in=self.places).select_related("tenant", "live_revision")
+        return self.one(rows.order_by(*order))
 
     def revision(self, persona: AgentPersona) -> PersonaRevision:
         return self.one(persona.revisions.order_by("-number"))
@@ -126,12 +134,12 @@ class Hand:
         return self.one([*[persona.live_revision] * 4, self.revision(persona)])
 
     def proposal(self) -> DirectiveProposal:
-        rows = DirectiveProposal.objects.order_by("-status", "-created_at")  # superseded, rejected, pending, approved
+        rows = DirectiveProposal.objects.filter(tenant__slug__in=self.places).order_by("-created_at")
         pending = [*rows.filter(status="pending")]
         return self.one([*pending, *pending, *rows.exclude(status="pending")] if pending else rows)
 
     def tenant(self) -> Tenant:
-        return self.one(Tenant.objects.order_by("slug"))
+        return self.one(Tenant.objects.filter(slug__in=self.places).order_by("slug"))
 
     def agent_class(self) -> AgentClass:
         return self.one(AgentClass.objects.order_by("short"))
@@ -143,7 +151,8 @@ class Hand:
         return self.one([*tenant.service_accounts.order_by("username"), self.actor.account])
 
     def settings(self, persona: AgentPersona) -> PersonaSettings:
-        change = self.one(("name", "context", "priority", "allowed_tools", "run_as", "acts_as", "memory_scope"))
+        rest = ("allowed_tools", "run_as", "acts_as", "memory_scope")
+        change = self.one(("name", "name", "context", "context", "priority", "priority", *rest))
         base = persona.settings
         if change == "context":
             kind, ident = self.one(CONTEXTS)
@@ -160,7 +169,7 @@ class Hand:
 
     def content(self, persona: AgentPersona) -> dict[str, Any]:
         """A change of the text, of the settings, or of both."""
-        part = self.one(("text", "settings", "both"))
+        part = self.one(("text", "settings", "settings", "both"))
         return {
             "instructions": self.text() if part != "settings" else None,
             "settings": self.settings(persona) if part != "text" else None,
@@ -278,11 +287,11 @@ def approve(hand: Hand) -> Any:
 
 
 def merge(hand: Hand) -> Any:
-    stale = [row for row in DirectiveProposal.objects.order_by("created_at") if row.is_stale]
-    proposal = hand.one(stale) if stale else hand.proposal()
+    stale = DirectiveProposal.objects.stale().filter(tenant__slug__in=hand.places).order_by("created_at")
+    proposal = hand.one(stale) if stale.exists() else hand.proposal()
     live = proposal.persona.live_revision
     merged = merge3(proposal.base_revision.instructions, proposal.instructions, live.instructions)
-    return review.merge_onto_live(
+    return merging.merge_onto_live(
         proposal,
         actor=hand.actor,
         instructions=merged.text or proposal.instructions,
@@ -309,8 +318,6 @@ def set_rules(hand: Hand) -> Any:
     )
 
 
-def import_personas(hand: Hand) -> Any:
-    record = PersonaRecord(name=hand.one(NAMES), instructions=hand.text(), line=1, source="file")
 def invite(hand: Hand) -> Any:
     return invitations.invite_member(
         hand.tenant(), f"{hand.one('ab')}@example.test", roles=[hand.one(Role)], actor=hand.actor
@@ -341,15 +348,6 @@ def service_account(hand: Hand) -> User:
     return hand.one(User.objects.filter(kind=User.Kind.SERVICE).order_by("username"))
 
 
-    return hand.one((imports.import_personas, imports.place_personas))([record], hand.terms())
-
-
-def import_proposals(hand: Hand) -> Any:
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    record = EditRecord("k", hand.one(NAMES), "Be kind.", hand.text(), "note", moment, 1, "file")
-    return proposal_imports.import_proposals([record], hand.terms())
-
-
 def set_flags(hand: Hand) -> Any:
     roles = TenantRole.objects.filter(tenant__in=[hand.tenant()]).order_by("role")
     return staff.set_account_flags(
@@ -363,6 +361,17 @@ def set_flags(hand: Hand) -> Any:
     )
 
 
+def import_personas(hand: Hand) -> Any:
+    record = PersonaRecord(name=hand.one(NAMES), instructions=hand.text(), line=1, source="file")
+    return hand.one((imports.import_personas, imports.place_personas))([record], hand.terms())
+
+
+def import_proposals(hand: Hand) -> Any:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    record = EditRecord("k", hand.one(NAMES), "Be kind.", hand.text(), "note", moment, 1, "file")
+    return proposal_imports.import_proposals([record], hand.terms())
+
+
 DRIVES: dict[str, Drive] = {
     "accounts.grant_role": lambda h: accounts.grant_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
     "accounts.revoke_role": lambda h: accounts.revoke_role(h.tenant(), h.user(), h.one(Role), actor=h.actor),
@@ -372,12 +381,12 @@ DRIVES: dict[str, Drive] = {
     "accounts.revoke_persona_right": lambda h: accounts.revoke_persona_right(
         h.persona(), h.user(), h.one((Right.VIEW_PERSONA, Right.CHANGE_PERSONA)), actor=h.actor
     ),
-    "activation.activate_revision": activate,
-    "agents.define_agent_class": lambda h: agents.define_agent_class(
     "accounts.activate_service_account": lambda h: accounts.activate_service_account(service_account(h), actor=h.actor),
     "accounts.deactivate_service_account": lambda h: accounts.deactivate_service_account(
         service_account(h), actor=h.actor
     ),
+    "activation.activate_revision": activate,
+    "agents.define_agent_class": lambda h: agents.define_agent_class(
         "@acme/agents:Third", display_name="Third", manifest={}, actor=h.actor
     ),
     "agents.publish_manifest": lambda h: agents.publish_manifest(
@@ -399,12 +408,12 @@ DRIVES: dict[str, Drive] = {
     "imports.place_personas": import_personas,
     "personas.archive_persona": lambda h: personas.archive_persona(h.persona(), actor=h.actor),
     "personas.create_persona": create,
-    "personas.describe_persona": lambda h: personas.describe_persona(h.persona(), description=h.text(), actor=h.actor),
-    "personas.disable_persona": lambda h: personas.disable_persona(h.persona(), actor=h.actor),
     "invitations.invite_member": invite,
     "invitations.revoke_invitation": revoke_invitation,
     "members.remove_member": lambda h: members.remove_member(h.tenant(), h.user(), actor=h.actor),
     "members.retire_account": lambda h: members.retire_account(h.user(), actor=h.actor),
+    "personas.describe_persona": lambda h: personas.describe_persona(h.persona(), description=h.text(), actor=h.actor),
+    "personas.disable_persona": lambda h: personas.disable_persona(h.persona(), actor=h.actor),
     "personas.enable_persona": lambda h: personas.enable_persona(h.persona(), actor=h.actor),
     "personas.restore_persona": lambda h: personas.restore_persona(h.persona(), actor=h.actor),
     "personas.revise_persona": revise,
@@ -418,20 +427,42 @@ DRIVES: dict[str, Drive] = {
     "review.approve": approve,
     "review.close_pending": lambda h: review.close_pending(h.persona(), h.actor),
     "review.comment": lambda h: review.comment(h.proposal(), actor=h.actor, note="Hm."),
-    "review.merge_onto_live": merge,
+    "merging.merge_onto_live": merge,
     "review.reject": lambda h: review.reject(h.proposal(), actor=h.actor, note="No."),
     "staff.set_account_flags": set_flags,
     "tenants.create_tenant": lambda h: tenants.create_tenant("new", name="New", parent=h.tenant(), actor=h.actor),
     "tenants.move_tenant": lambda h: tenants.move_tenant(
         h.tenant(), to=h.one((None, *Tenant.objects.order_by("slug"))), actor=h.actor
     ),
-    "tenants.set_review_rules": set_rules,
-    "tokens.create_token": make_token,
     "tenants.ask_to_lower_rules": ask_to_lower,
     "tenants.confirm_rule_change": decide_rules,
     "tenants.decline_rule_change": decide_rules,
     "tenants.rename_tenant": lambda h: tenants.rename_tenant(h.tenant(), name=h.text(), actor=h.actor),
+    "tenants.set_review_rules": set_rules,
+    "tokens.create_token": make_token,
     "tokens.revoke_token": revoke_token,
 }
 # What a person with `manage-bindings` may do without the right: make an agent do less.
 STOPS = {name for name in DRIVES if name.startswith("bindings.")}
+# What a review is made of.
+REVIEW = {
+    "personas.revise_persona",
+    "proposals.change_back",
+    "proposals.change_persona",
+    "proposals.change_state",
+    "proposals.propose",
+    "review.approve",
+    "merging.merge_onto_live",
+}
+# Verbs that change what is served, when the right person calls them.
+EFFECTS = STOPS | {
+    "activation.activate_revision",
+    "personas.archive_persona",
+    "personas.create_persona",
+    "personas.disable_persona",
+    "personas.enable_persona",
+    "personas.revise_persona",
+    "personas.roll_back",
+    "proposals.propose",
+    "review.approve",
+}

@@ -30,3 +30,8 @@ def url(proposal: DirectiveProposal, verb: str = "") -> str:
 
 def served(world: World) -> str:
     return resolve_for_tenant(world.tenant, "Support", ("", "")).instructions
+
+
+def refusal(proposal: DirectiveProposal, note: str) -> dict[str, Any]:
+    """What the page's dialog sends to reject."""
+    return {"note": note, "seen_sha256": reading.read(proposal).digest}

@@ -42,7 +42,7 @@ def test_stopping_a_persona(world: World, action: str, verb: str) -> None:
     persona = world.persona(text="One.")
     page = f"/t/acme/personas/{persona.pk}/state/{action}/"
     assert "stops answering" in client_of(world.reviewer).get(page).content.decode()
-    done = client_of(world.reviewer).post(page, {"note": "Enough."}, follow=True)
+    done = client_of(world.reviewer).post(page, {"note": "Enough.", "expected_revision": 1}, follow=True)
     assert verb in done.content.decode()
     assert served(world) == "Answer briefly."
 
@@ -51,7 +51,7 @@ def test_without_the_right_stopping_becomes_a_proposal(world: World) -> None:
     persona = world.persona(text="One.")
     page = f"/t/acme/personas/{persona.pk}/state/disable/"
     assert "this becomes a proposal" in client_of(world.editor).get(page).content.decode()
-    client_of(world.editor).post(page, {"note": "Wrong answers."})
+    client_of(world.editor).post(page, {"note": "Wrong answers.", "expected_revision": 1})
     made = DirectiveProposal.objects.get()
     assert (made.action, served(world)) == ("disable", "One.")
     assert client_of(world.reviewer).post(url(made, "approve"), form(made)).status_code == 302
@@ -61,12 +61,12 @@ def test_without_the_right_stopping_becomes_a_proposal(world: World) -> None:
 def test_enabling_and_rolling_back(world: World) -> None:
     persona = world.persona(text="One.", enable=False)
     client, page = client_of(world.reviewer), f"/t/acme/personas/{persona.pk}"
-    client.post(f"{page}/state/enable/", {"note": ""})
+    client.post(f"{page}/state/enable/", {"note": "", "expected_revision": 1})
     assert served(world) == "One."
     personas.revise_persona(AgentPersona.objects.get(pk=persona.pk), actor=world.reviewer, instructions="Two.")
     shown = client.get(f"{page}/instructions/1/roll-back/").content.decode()
     assert "Revision 2 is replaced at once" in shown
-    client.post(f"{page}/instructions/1/roll-back/", {"note": "Complaints."})
+    client.post(f"{page}/instructions/1/roll-back/", {"note": "Complaints.", "expected_revision": 2})
     assert served(world) == "One."
     assert "Complaints." in client.get(f"{page}/instructions/").content.decode()
 
@@ -112,3 +112,52 @@ def test_any_two_revisions_can_be_compared(world: World) -> None:
     compared = client.get(f"{page}3/?with=1").content.decode()
     assert "One." in compared and "Two." not in compared
     assert client.get(f"{page}3/?with=nonsense").status_code == 200
+
+
+def test_what_starts_is_what_was_seen(world: World) -> None:
+    """A draft that somebody changed meanwhile does not start unseen, nor is a newer revision rolled back unseen."""
+    persona = world.persona(text="First.", enable=False)
+    client, page = client_of(world.reviewer), f"/t/acme/personas/{persona.pk}"
+    personas.revise_persona(persona, actor=world.second, instructions="Second.")
+    for action in ("state/enable/", "instructions/1/roll-back/"):
+        refused = client.post(f"{page}/{action}", {"note": "", "expected_revision": 1})
+        assert refused.status_code == 409
+        assert "Revision 2 by Second is there by now" in refused.content.decode()
+    assert served(world) == "Answer briefly."
+    assert client.post(f"{page}/state/enable/", {"note": "", "expected_revision": 2}).status_code == 302
+    assert served(world) == "Second."
+
+
+def test_hidden_characters_of_a_draft_ask_for_a_tick_before_it_starts(world: World) -> None:
+    persona = world.persona(text="Say\u200b it.", enable=False)
+    client, page = client_of(world.reviewer), f"/t/acme/personas/{persona.pk}/state/enable/"
+    assert "1 character you cannot see" in client.get(page).content.decode()
+    refused = client.post(page, {"note": "", "expected_revision": 1})
+    assert refused.status_code == 422
+    proposal = propose(persona, actor=world.editor, action=DirectiveProposal.Action.ENABLE, rationale="")
+    assert "1 character you cannot see" in client.get(url(proposal)).content.decode()
+    assert client.post(url(proposal, "approve"), form(proposal)).status_code == 422
+    assert served(world) == "Answer briefly."
+    assert client.post(url(proposal, "approve"), form(proposal, seen_invisible="on")).status_code == 302
+    assert served(world) == "Say\u200b it."
+
+
+def test_archived_personas_come_back_and_locked_ones_are_unlocked(world: World) -> None:
+    persona = world.persona(text="One.")
+    client, page = client_of(world.reviewer), f"/t/acme/personas/{persona.pk}"
+    assert "is locked" in client.post(f"{page}/state/lock/", follow=True).content.decode()
+    assert client_of(world.editor).post(f"{page}/state/unlock/").status_code == 403
+    proposal = propose(persona, actor=world.editor, instructions="Two.", rationale="")
+    assert client.post(url(proposal, "approve"), form(proposal)).status_code == 409
+    assert "is unlocked" in client.post(f"{page}/state/unlock/", follow=True).content.decode()
+    client.post(f"{page}/state/archive/", {"note": "", "expected_revision": 1})
+    assert "Restore as a draft" in client.get(f"{page}/").content.decode()
+    assert "is back, as a draft" in client.post(f"{page}/state/restore/", follow=True).content.decode()
+    assert client.get(f"{page}/state/restore/").status_code == 302
+    assert served(world) == "Answer briefly."
+
+
+def test_tools_that_the_ceiling_takes_are_named(world: World) -> None:
+    persona = world.persona(allowed_tools=("kb.search", "shell.run"))
+    page = client_of(world.viewer).get(f"/t/acme/personas/{persona.pk}/").content.decode()
+    assert "removed by the ceiling of the binding: <code>shell.run</code>" in page

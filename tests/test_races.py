@@ -1,5 +1,6 @@
 """Two people at once, on PostgreSQL, with real threads: one wins and the other is told."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -186,3 +187,30 @@ def test_two_moves_never_make_a_loop(scene: World, turn: int) -> None:
     parents = dict(Tenant.objects.filter(slug__in=["one", "two"]).values_list("slug", "parent__slug"))
     assert sorted(parents.values(), key=str) in (["one", None], [None, "two"], ["two", None], [None, "one"])
     assert TenantAncestor.objects.filter(tenant__in=[one, two]).count() == 3
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_an_import_and_a_start_wait_for_each_other(scene: World, turn: int) -> None:
+    """Both want the path of the tenant and the persona: whoever is first has both."""
+    from learning.services import imports
+    from personas.domain.imports import read_edits
+    from personas.services.imports import Terms
+
+    line = {
+        "id": "a1",
+        "persona": "Desk",
+        "date": "2024-01-01T00:00:00Z",
+        "note": "n",
+        "current": "One.",
+        "proposed": "Two.",
+    }
+    records = read_edits(json.dumps(line).encode(), "edits.jsonl").records
+    terms = Terms(tenant=scene.tenant, agent_class=scene.support, run_as=scene.service, actor=scene.reviewer)
+    draft = scene.persona("Desk", "One.", enable=False)
+    results = at_once(
+        lambda: imports.import_proposals(records, terms),
+        lambda: personas.enable_persona(draft, actor=scene.second),
+    )
+    assert not any(isinstance(result, Exception) for result in results), results
+    assert DirectiveProposal.objects.get().persona == draft
+    assert resolve_for_tenant(scene.tenant, "Support", ("", "")).instructions == "One."

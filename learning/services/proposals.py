@@ -48,7 +48,7 @@ def propose(
     the same text is pending already.
     """
     require(actor, Right.CHANGE_PERSONA, persona)
-    persona = lock_persona(persona)
+    persona = lock_persona(persona, serving=False)
     base = base or persona.live_revision
     if base is None or base.persona_id != persona.pk:
         raise Invalid("The base revision belongs to another persona.", field="base_revision")
@@ -59,33 +59,48 @@ def propose(
     if action is Action.CHANGE and (text, wanted.dump()) == (base.instructions, base.settings):
         raise Invalid(f"This changes nothing: revision {base.number} says the same.", field="instructions")
     _refuse_repeat(persona, action, text, wanted)
-    difference = compare(base.instructions, text)
     proposal = DirectiveProposal(
-        tenant=persona.tenant,
         persona=persona,
-        base_revision=base,
         action=action,
-        instructions=text,
         settings=wanted.dump(),
         rationale=clean_rationale(rationale),
         confidence=confidence,
         origin=origin,
         replaces=replaces,
-        lines_added=difference.added,
-        lines_removed=difference.removed,
-        text_fingerprint=text_fingerprint(text),
-        change_fingerprint=change_fingerprint(base.instructions, text),
-        text_sha256=digest(text),
-        proposed_by=actor.account,
-        proposed_by_name=actor.name,
-        require_second_person=persona.tenant.require_second_person,
-        required_approvals=persona.tenant.required_approvals,
+        **_texts(base, text),
+        **_whence(persona, actor),
     )
     checked(proposal, exclude=["tenant", "persona", "base_revision", "proposed_by", "instructions", "replaces"])
     proposal.save(force_insert=True)
     after = {"persona": persona.name, "base": base.number, "action": action.value, "text_sha256": proposal.text_sha256}
     audit.record("proposal.created", proposal, actor=actor, tenant=persona.tenant, after=after)
     return proposal
+
+
+def _texts(base: PersonaRevision, text: str) -> dict[str, Any]:
+    """The columns that say what the text is, and what it is against."""
+    difference = compare(base.instructions, text)
+    return {
+        "base_revision": base,
+        "instructions": text,
+        "lines_added": difference.added,
+        "lines_removed": difference.removed,
+        "text_fingerprint": text_fingerprint(text),
+        "change_fingerprint": change_fingerprint(base.instructions, text),
+        "text_sha256": digest(text),
+    }
+
+
+def _whence(persona: AgentPersona, actor: Actor) -> dict[str, Any]:
+    """The columns that say who proposes, where, and under which rules."""
+    return {
+        "tenant": persona.tenant,
+        "proposed_by": actor.account,
+        "proposed_by_name": actor.name,
+        "proposed_through": actor.token.created_by if actor.token else None,
+        "require_second_person": persona.tenant.require_second_person,
+        "required_approvals": persona.tenant.required_approvals,
+    }
 
 
 def clean_rationale(text: str) -> str:
@@ -158,28 +173,38 @@ STATES = {
 
 @transaction.atomic
 def change_state(
-    persona: AgentPersona, action: DirectiveProposal.Action, *, actor: Actor, reason: str
+    persona: AgentPersona,
+    action: DirectiveProposal.Action,
+    *,
+    actor: Actor,
+    reason: str,
+    expected_revision: PersonaRevision | None = None,
 ) -> DirectiveProposal | None:
     """Enable, disable or archive a persona where the actor may, else propose it. Returns the proposal if it is one.
 
-    Raises as the verb itself and `propose` do.
+    ``expected_revision`` is the one the actor looked at. Raises as the verb itself and `propose` do.
     """
     try:
         with transaction.atomic():
-            STATES[action](persona, actor=actor, reason=reason)
+            STATES[action](persona, actor=actor, reason=reason, expected_revision=expected_revision)
             return None
     except (NotPermitted, SecondPersonRequired):
-        return propose(persona, actor=actor, rationale=reason, action=action)
+        return propose(persona, actor=actor, rationale=reason, action=action, base=expected_revision)
 
 
 @transaction.atomic
 def change_back(
-    persona: AgentPersona, *, to: PersonaRevision, actor: Actor, reason: str
+    persona: AgentPersona,
+    *,
+    to: PersonaRevision,
+    actor: Actor,
+    reason: str,
+    expected_revision: PersonaRevision | None = None,
 ) -> PersonaRevision | DirectiveProposal:
     """Roll a persona back where the actor may, else propose it. Raises as `roll_back` and `propose` do."""
     try:
         with transaction.atomic():
-            return personas.roll_back(persona, to=to, actor=actor, reason=reason)
+            return personas.roll_back(persona, to=to, actor=actor, reason=reason, expected_revision=expected_revision)
     except (NotPermitted, SecondPersonRequired):
         return propose(
             persona,
@@ -188,4 +213,5 @@ def change_back(
             settings=PersonaSettings.load(to.settings),
             rationale=reason,
             action=Action.ROLLBACK,
+            base=expected_revision,
         )

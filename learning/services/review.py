@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from learning.domain.review import Rules, Standing, Vote, standing, stricter
 from learning.models import Decision, DirectiveProposal
-from learning.services.proposals import clean_rationale, propose
+from learning.services.proposals import clean_rationale
 from personas import audit
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid, Locked, SecondPersonRequired
+from personas.domain.errors import Conflict, Invalid, Locked, SecondPersonRequired, Stale
 from personas.domain.rights import Right
 from personas.domain.settings import PersonaSettings
 from personas.domain.text import digest
@@ -27,19 +27,10 @@ Action = DirectiveProposal.Action
 Verdict = Decision.Verdict
 
 
-CONFLICT_MARKS = ("<<<<<<< proposed", "||||||| base", ">>>>>>> live")
-
-
 class NotPending(Conflict):
     """Somebody was faster."""
 
     code = "not_pending"
-
-
-class Stale(Conflict):
-    """What was seen is not what is live, or not what is proposed now."""
-
-    code = "stale_revision"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +59,8 @@ def rules_of(proposal: DirectiveProposal) -> Rules:
 
 
 def authors_of(proposal: DirectiveProposal) -> list[User]:
-    """Everyone who wrote any of it: who proposed it or a proposal it was merged from, everyone who edited those, and
-    whoever wrote the draft that it makes live."""
+    """Everyone who wrote any of it: who proposed it or a proposal it was merged from, or made the token it came
+    through, everyone who edited those, and whoever wrote the draft that it makes live."""
     authors = _writers(proposal)
     for revision in _drafts_behind(proposal):
         authors.add(revision.author_id)
@@ -84,6 +75,8 @@ def _writers(proposal: DirectiveProposal) -> set[uuid.UUID]:
     while part is not None:
         edits = part.decisions.filter(edited_instructions__isnull=False)
         authors |= {part.proposed_by_id, *edits.values_list("reviewer", flat=True)}
+        if part.proposed_through_id is not None:
+            authors.add(part.proposed_through_id)
         part = part.replaces
     return authors
 
@@ -195,6 +188,10 @@ def _refuse_unseen(proposal: DirectiveProposal, shown: str, expected: PersonaRev
             f"Revision {live.number} by {live.author_name} is live by now, and this was written against revision "
             f"{proposal.base_revision.number}. Look at the three texts before you decide."
         )
+    _refuse_other_text(shown, seen_sha256)
+
+
+def _refuse_other_text(shown: str, seen_sha256: str) -> None:
     if seen_sha256 and seen_sha256 != digest(shown):
         raise Stale("Another reviewer edited this text while you read it. Look at it again before you decide.")
 
@@ -238,19 +235,23 @@ def _make_live(proposal: DirectiveProposal, text: str, reached: Standing, actor:
 
 
 @transaction.atomic
-def reject(proposal: DirectiveProposal, *, actor: Actor, note: str) -> DirectiveProposal:
-    """Refuse a proposal for good. Raises `Invalid` without a note, `NotPermitted`, `NotPending`."""
+def reject(proposal: DirectiveProposal, *, actor: Actor, note: str, seen_sha256: str = "") -> DirectiveProposal:
+    """Refuse a proposal for good. ``seen_sha256`` is of the text they saw (pages must send it).
+
+    Raises `Invalid` without a note, `NotPermitted`, `NotPending`, `Stale` when somebody edited the text meanwhile.
+    """
     note = clean_rationale(note)
     if not note:
         raise Invalid("Say in a sentence what is wrong with it: the author sees this.", field="note")
     proposal = _lock(proposal, actor)
+    _refuse_other_text(text_to_decide(proposal), seen_sha256)
     Decision(
         proposal=proposal,
         reviewer=actor.account,
         reviewer_name=actor.name,
         verdict=Verdict.REJECT,
         note=note,
-        seen_sha256=digest(text_to_decide(proposal)),
+        seen_sha256=seen_sha256,
         seen_revision=proposal.persona.live_revision,
     ).save()
     proposal.status, proposal.decided_at = Status.REJECTED, timezone.now()
@@ -277,55 +278,6 @@ def comment(proposal: DirectiveProposal, *, actor: Actor, note: str) -> Decision
     decision.save()
     audit.record("proposal.commented", proposal, actor=actor, tenant=proposal.tenant)
     return decision
-
-
-@transaction.atomic
-def merge_onto_live(
-    proposal: DirectiveProposal, *, actor: Actor, instructions: str, expected_revision: PersonaRevision
-) -> DirectiveProposal:
-    """Replace a stale proposal by one that is written against the live revision, for everybody to see.
-
-    The text is a clean three-way merge, or what somebody made of the conflict. The old proposal is superseded.
-    Raises `NotPermitted` without ``change_persona``, `NotPending`, `Stale`, `Invalid`.
-    """
-    persona = lock_persona(proposal.persona)
-    require(actor, Right.CHANGE_PERSONA, persona)
-    locked: DirectiveProposal = DirectiveProposal.objects.select_for_update(no_key=True).get(pk=proposal.pk)
-    if not locked.is_pending:
-        raise NotPending(f"This proposal was {locked.get_status_display().lower()} meanwhile.")
-    live = persona.live_revision
-    assert live is not None
-    if expected_revision.pk != live.pk:
-        raise Stale(f"Revision {live.number} went live meanwhile. Look at the three texts again.")
-    if any(line.startswith(CONFLICT_MARKS) for line in instructions.split("\n")):
-        raise Invalid("The text still has the marks of a conflict: choose a side and take them out.", field="merged")
-    locked.status, locked.decided_at = Status.SUPERSEDED, timezone.now()
-    locked.save(update_fields=["status", "decided_at"])
-    rationale = (
-        f"{locked.rationale}\n\nMerged onto revision {live.number}; first proposed by {locked.proposed_by_name}."
-    )
-    merged = propose(
-        persona,
-        actor=actor,
-        instructions=instructions,
-        settings=_merged_settings(locked, live),
-        rationale=rationale.strip(),
-        action=Action(locked.action),
-        base=live,
-        confidence=locked.confidence,
-        origin=DirectiveProposal.Origin(locked.origin),
-        replaces=locked,
-    )
-    after = {"by": str(merged.pk), "live_revision": live.number}
-    audit.record("proposal.superseded", locked, actor=actor, tenant=locked.tenant, after=after)
-    return merged
-
-
-def _merged_settings(proposal: DirectiveProposal, live: PersonaRevision) -> PersonaSettings:
-    """The live settings with those changes that the proposal makes against its base."""
-    base, wanted = proposal.base_revision.settings, proposal.settings
-    changed = {name: value for name, value in wanted.items() if base.get(name) != value}
-    return PersonaSettings.load({**live.settings, **changed})
 
 
 def close_pending(persona: AgentPersona, actor: Actor) -> None:

@@ -1,5 +1,6 @@
 """Changing a persona from its page: proposing a text, stopping or starting it, going back."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from learning import reading
 from learning.domain.diff import compare
-from learning.forms import ProposeForm, ReasonForm, first_error, text_field
+from learning.domain.marks import NewGhost, new_in
+from learning.forms import ProposeForm, ReasonForm, first_error
 from learning.models import DirectiveProposal
 from learning.services.proposals import change_back, change_state, propose
 from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused
@@ -20,9 +22,16 @@ from personas.http import actor_of, get_tenant
 from personas.models import AgentPersona, PersonaRevision
 from personas.permissions import holds, require
 from personas.reading import reach
+from personas.services.personas import restore_persona, set_locked
 from personas_site.htmx import render_page, render_part, see_other
 
 Action = DirectiveProposal.Action
+# Nothing that is served changes, so nobody is asked first.
+AT_ONCE = {
+    "restore": (restore_persona, "“{}” is back, as a draft."),
+    "lock": (partial(set_locked, locked=True), "“{}” is locked: no directive can be activated."),
+    "unlock": (partial(set_locked, locked=False), "“{}” is unlocked."),
+}
 STATES = {"enable": Action.ENABLE, "disable": Action.DISABLE, "archive": Action.ARCHIVE}
 
 
@@ -98,7 +107,7 @@ def _editor(request: HttpRequest, persona: AgentPersona, typed: Any, fault: Refu
 def propose_preview(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     """The comparison of the text in the editor with the live one, while it is typed."""
     persona = get_persona(request, tenant, pk)
-    text = text_field(required=False).clean(request.POST.get("instructions", "")).replace("\r\n", "\n")
+    text = request.POST.get("instructions", "").replace("\r\n", "\n")
     live = persona.live_revision
     comparison = compare(live.instructions if live else "", text)
     context = {"persona": persona, "live": live, "comparison": comparison, "cells": reading.cells(comparison)}
@@ -110,15 +119,15 @@ def change_persona_state(request: HttpRequest, tenant: str, pk: UUID, action: st
     """Enable, disable or archive, after saying what that means. Without the right it becomes a proposal."""
     persona = get_persona(request, tenant, pk)
     require(actor_of(request), Right.CHANGE_PERSONA, persona)
+    if action in AT_ONCE:
+        return _change_at_once(request, persona, action)
     if action not in STATES:
         raise Http404
     if request.method != "POST":
         return _confirm(request, persona, action)
-    form = ReasonForm(request.POST)
     try:
-        if not form.is_valid():
-            raise Invalid(first_error(form)[1], field="note")
-        made = change_state(persona, STATES[action], actor=actor_of(request), reason=form.cleaned_data["note"])
+        seen, note = _confirmed(request, persona, persona.live_revision if action == "enable" else None)
+        made = change_state(persona, STATES[action], actor=actor_of(request), reason=note, expected_revision=seen)
     except Refused as fault:
         return _confirm(request, persona, action, fault)
     if made is not None:
@@ -137,11 +146,9 @@ def roll_back(request: HttpRequest, tenant: str, pk: UUID, number: int) -> HttpR
     revision = get_object_or_404(persona.revisions, number=number)
     if request.method != "POST":
         return _confirm(request, persona, "roll-back", revision=revision)
-    form = ReasonForm(request.POST)
     try:
-        if not form.is_valid():
-            raise Invalid(first_error(form)[1], field="note")
-        made = change_back(persona, to=revision, actor=actor_of(request), reason=form.cleaned_data["note"])
+        seen, note = _confirmed(request, persona, revision)
+        made = change_back(persona, to=revision, actor=actor_of(request), reason=note, expected_revision=seen)
     except Refused as fault:
         return _confirm(request, persona, "roll-back", fault, revision=revision)
     if isinstance(made, DirectiveProposal):
@@ -149,6 +156,33 @@ def roll_back(request: HttpRequest, tenant: str, pk: UUID, number: int) -> HttpR
         return see_other(request, reverse("proposal", args=[tenant, made.pk]))
     messages.success(request, f"“{persona.name}” serves what revision {number} said, as revision {made.number}.")
     return see_other(request, reverse("persona", args=[tenant, pk]))
+
+
+def _change_at_once(request: HttpRequest, persona: AgentPersona, action: str) -> HttpResponse:
+    back = see_other(request, reverse("persona", args=[persona.tenant.slug, persona.pk]))
+    if request.method != "POST":
+        return back
+    verb, said = AT_ONCE[action]
+    verb(persona, actor=actor_of(request))
+    messages.success(request, said.format(persona.name))
+    return back
+
+
+def _confirmed(
+    request: HttpRequest, persona: AgentPersona, text: PersonaRevision | None
+) -> tuple[PersonaRevision, str]:
+    """The revision the person looked at, and why. Hidden characters that ``text`` would newly serve need a tick."""
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        field, message = first_error(form)
+        raise Invalid(message, field=field)
+    if text is not None and _hidden(persona, text) and not form.cleaned_data["seen_invisible"]:
+        raise Invalid("This text has characters you cannot see: tick that you have seen them.", field="seen")
+    return _base(persona, form.cleaned_data["expected_revision"]), form.cleaned_data["note"]
+
+
+def _hidden(persona: AgentPersona, text: PersonaRevision) -> list[NewGhost]:
+    return new_in(compare(reading.last_served(persona), text.instructions))
 
 
 def _confirm(
@@ -170,6 +204,7 @@ def _confirm(
         "comparison": compare(live.instructions, revision.instructions) if revision else None,
         "settings": reading.setting_changes(live.settings, revision.settings) if revision else [],
         "reach": reach(persona),
+        "ghosts": _hidden(persona, revision or live) if action in ("enable", "roll-back") else [],
         "direct": holds(actor_of(request), Right.ACTIVATE_DIRECTIVE, persona),
         "note": request.POST.get("note", ""),
         "fault": fault,

@@ -10,11 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from learning import reading
-from learning.domain.diff import compare
-from learning.domain.marks import new_in
-from learning.forms import ApproveForm, MergeForm, NoteForm, first_error, text_field
+from learning.forms import ApproveForm, MergeForm, NoteForm, RejectForm, first_error
 from learning.models import DirectiveProposal
-from learning.services import review
+from learning.services import merging, review
 from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused
 from personas.domain.rights import Right
 from personas.http import actor_of, get_tenant
@@ -74,19 +72,17 @@ def show(
 @require_POST
 def approve(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     """Approve as it stands, or with the edit in the form."""
-    row = get_proposal(request, tenant, pk)
-    form = ApproveForm(request.POST)
-    typed = request.POST.get("instructions") or None
+    row, typed = get_proposal(request, tenant, pk), _typed(request)
     try:
-        data = _clean(form)
+        data = _clean(ApproveForm(request.POST))
         seen = _revision(row, data["expected_revision"])
-        _refuse_unticked(row, data)
+        _refuse_unticked(row, typed, data["seen_invisible"])
         outcome = review.approve(
             row,
             actor=actor_of(request),
             expected_revision=seen,
             seen_sha256=data["seen_sha256"],
-            instructions=data["instructions"] or None,
+            instructions=typed,
             note=data["note"],
         )
     except Refused as fault:
@@ -109,12 +105,16 @@ def _revision(row: DirectiveProposal, number: int) -> PersonaRevision:
     return seen
 
 
-def _refuse_unticked(row: DirectiveProposal, data: dict[str, Any]) -> None:
-    """Hidden characters that are new against the live text have to be ticked as seen, an edit's as well."""
-    live = row.persona.live_revision
-    text = data["instructions"].replace("\r\n", "\n") or review.text_to_decide(row)
-    found = new_in(compare(live.instructions if live else "", text))
-    if found and not data["seen_invisible"]:
+def _typed(request: HttpRequest) -> str | None:
+    """The text in the editor, None where the form has no editor. An emptied editor is an empty text."""
+    text = request.POST.get("instructions")
+    return None if text is None else text.replace("\r\n", "\n")
+
+
+def _refuse_unticked(row: DirectiveProposal, typed: str | None, ticked: bool) -> None:
+    """Hidden characters that an agent was not served yet have to be ticked as seen, an edit's as well."""
+    found = reading.hidden(row, review.text_to_decide(row) if typed is None else typed)
+    if found and not ticked:
         names = ", ".join(dict.fromkeys(f"{new.ghost.label} in line {new.line}" for new in found[:5]))
         raise Invalid(f"This text has characters you cannot see: {names}. Tick that you have seen them.", field="seen")
 
@@ -153,8 +153,8 @@ def reject(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     """Reject for good, with a note the author sees."""
     row = get_proposal(request, tenant, pk)
     try:
-        data = _clean(NoteForm(request.POST))
-        rejected = review.reject(row, actor=actor_of(request), note=data["note"])
+        data = _clean(RejectForm(request.POST))
+        rejected = review.reject(row, actor=actor_of(request), note=data["note"], seen_sha256=data["seen_sha256"])
     except Refused as fault:
         return _refuse(request, tenant, pk, fault, None)
     return _next(request, rejected, f"Rejected: “{row.persona.name}” stays as it is.")
@@ -178,7 +178,7 @@ def merge(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     row = get_proposal(request, tenant, pk)
     try:
         data = _clean(MergeForm(request.POST))
-        merged = review.merge_onto_live(
+        merged = merging.merge_onto_live(
             row,
             actor=actor_of(request),
             instructions=data["instructions"],
@@ -194,6 +194,5 @@ def merge(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
 def preview(request: HttpRequest, tenant: str, pk: UUID) -> HttpResponse:
     """The comparison with the text in the editor, while it is typed."""
     row = get_proposal(request, tenant, pk)
-    typed = text_field(required=False).clean(request.POST.get("instructions", "")).replace("\r\n", "\n")
-    context = {"proposal": row, "reading": reading.read(row, text=typed), "typing": True}
+    context = {"proposal": row, "reading": reading.read(row, text=_typed(request) or "")}
     return render_part(request, TEMPLATE, context, partial="comparison")

@@ -42,6 +42,12 @@ class NotPermitted(Refused):
         self.target = target
 
 
+class Stale(Conflict):
+    """What was seen is not what is live, or not what is proposed now."""
+
+    code = "stale_revision"
+
+
 class Locked(Conflict):
     code = "locked"
 

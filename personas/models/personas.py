@@ -125,6 +125,11 @@ class PersonaRevision(AppendOnlyRow):
     def __str__(self) -> str:
         return f"{self.persona} r{self.number}"
 
+    @property
+    def label(self) -> str:
+        """How pages call it beside its persona."""
+        return f"revision {self.number}"
+
 
 class Activation(AppendOnlyRow):
     """The record that a revision went live, or that a persona was stopped: who, on whose approval, from where."""

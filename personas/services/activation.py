@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from personas import audit, hooks
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid, Locked, NotPermitted, SecondPersonRequired
+from personas.domain.errors import Conflict, Invalid, Locked, NotPermitted, SecondPersonRequired, Stale
 from personas.domain.resolution import DEFAULT_NAME, Candidate, displaced
 from personas.domain.rights import Right
 from personas.domain.settings import PersonaSettings
@@ -25,8 +25,13 @@ PLACE = ("name", "context_type", "context_id", "priority")
 CHECKED = ("tenant", "agent_class", "run_as", "live_revision")
 
 
-def lock_persona(persona: AgentPersona) -> AgentPersona:
-    """The persona as it is now, held until the end of the transaction. Raises `Conflict` when it is archived."""
+def lock_persona(persona: AgentPersona, *, serving: bool = True) -> AgentPersona:
+    """The persona as it is now, held until the end of the transaction. Raises `Conflict` when it is archived.
+
+    ``serving`` says that what it answers may change: the path of its tenant is held as well, and taken first.
+    """
+    if serving:
+        lock_path(persona.tenant_id)
     # Locked first and read afterwards: what a statement joins to a row it waited for is as old as its start.
     AgentPersona.objects.select_for_update(no_key=True).only("pk").get(pk=persona.pk)
     related = ("tenant", "agent_class__manifest", "live_revision", "run_as")
@@ -34,6 +39,15 @@ def lock_persona(persona: AgentPersona) -> AgentPersona:
     if locked.archived_at is not None:
         raise Conflict(f"“{locked.name}” is archived. Restore it first.")
     return locked
+
+
+def require_seen(persona: AgentPersona, expected: PersonaRevision | None) -> PersonaRevision:
+    """The live revision of a locked persona. Raises `Stale` when it is another than the one the actor looked at."""
+    live = persona.live_revision
+    assert live is not None
+    if expected is not None and expected.pk != live.pk:
+        raise Stale(f"Revision {live.number} by {live.author_name} is there by now: look at it before you go on.")
+    return live
 
 
 @transaction.atomic
@@ -81,26 +95,21 @@ def activate_revision(
     _write(persona, revision, settings, after_enabled, archive)
     activation = None
     if serving:
+        by = {"actor": actor.account, "actor_name": actor.name, "approvers": _named(approving)}
+        about = {"verb": verb, "source": source, "reason": reason}
         activation = Activation(
-            persona=persona,
-            revision=revision,
-            previous=previous,
-            live=after_enabled,
-            actor=actor.account,
-            actor_name=actor.name,
-            approvers=[{"id": str(user.pk), "name": str(user)} for user in approving],
-            verb=verb,
-            source=source,
-            reason=reason,
+            persona=persona, revision=revision, previous=previous, live=after_enabled, **by, **about
         )
         activation.save()
-    label = f"directive.{verb.value}" if serving else f"draft.{verb.value}"
-    audit.record(
-        label, persona, actor=actor, tenant=persona.tenant, before=before, after=snapshot(persona), note=reason
-    )
+    label, after = f"{'directive' if serving else 'draft'}.{verb.value}", snapshot(persona)
+    audit.record(label, persona, actor=actor, tenant=persona.tenant, before=before, after=after, note=reason)
     for hook in hooks.persona_archived if archive else hooks.persona_activated:
         hook(persona, actor)
     return activation
+
+
+def _named(people: Iterable[User]) -> list[dict[str, str]]:
+    return [{"id": str(user.pk), "name": str(user)} for user in people]
 
 
 def _pass_gate(
@@ -114,7 +123,6 @@ def _pass_gate(
     moved = enabled != persona.enabled or any(getattr(persona, name) != getattr(settings, name) for name in PLACE)
     if not moved:
         return
-    lock_path(persona.tenant)
     for other in AgentPersona.objects.filter(pk__in=_others_affected(persona, settings, enabled)):
         if not holds(actor, Right.ACTIVATE_DIRECTIVE, other):
             raise NotPermitted(

@@ -78,7 +78,7 @@ def _change(tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[st
     did not before: that needs ``activate-directive`` too. Raises `NotPermitted`.
     """
     require(actor, Right.MANAGE_BINDINGS, tenant)
-    lock_path(tenant)
+    lock_path(tenant.pk)
     agent_class = AgentClass.objects.select_related("manifest").get(pk=agent_class.pk)
     before = availability_below(tenant, agent_class)
     row = TenantAgent.objects.select_for_update().filter(tenant=tenant, agent_class=agent_class).first()

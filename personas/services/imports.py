@@ -119,7 +119,7 @@ def import_personas(
 def place_personas(records: Sequence[PersonaRecord], terms: Terms, *, progress: Progress = no_progress) -> ImportReport:
     """Do the same for a caller that goes on in the same transaction, and takes it back itself for a dry run."""
     _check(terms)
-    lock_path(terms.tenant)  # two imports of one file wait for each other
+    lock_path(terms.tenant.pk)  # two imports of one file wait for each other
     wanted = [(record.name, digest(record.instructions)) for record in records]
     existing = _first_revisions(terms, {text for _, text in wanted})
     taken = AgentPersona.objects.current().filter(tenant=terms.tenant, agent_class=terms.agent_class)

@@ -7,13 +7,13 @@ from django.db import transaction
 
 from personas import audit
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid
+from personas.domain.errors import Invalid
 from personas.domain.rights import Right
 from personas.domain.settings import PersonaSettings, revision_digest
 from personas.domain.text import TextFault, clean_instructions, digest, name_key
 from personas.models import Activation, AgentClass, AgentPersona, PersonaRevision, Tenant
 from personas.permissions import require
-from personas.services.activation import CHECKED, activate_revision, check_run_as, lock_persona
+from personas.services.activation import CHECKED, activate_revision, check_run_as, lock_persona, require_seen
 from personas.services.checks import clean_note, saved
 
 Verb = Activation.Verb
@@ -112,14 +112,11 @@ def revise_persona(
 ) -> PersonaRevision:
     """Change the text or the settings of a persona now: a draft with ``change_persona``, a live one by the gate.
 
-    ``expected_revision`` is the one the author looked at; raises `Conflict` when another is live by now, `Invalid` for
+    ``expected_revision`` is the one the author looked at; raises `Stale` when another is live by now, `Invalid` for
     wrong input, and whatever `activate_revision` raises. A change of nothing returns the live revision.
     """
     persona = lock_persona(persona)
-    live = persona.live_revision
-    assert live is not None
-    if expected_revision is not None and expected_revision.pk != live.pk:
-        raise Conflict(f"Revision {live.number} by {live.author_name} went live meanwhile: compare with it first.")
+    live = require_seen(persona, expected_revision)
     text = live.instructions if instructions is None else clean_text(instructions, allow_empty=not persona.enabled)
     wanted = (settings or persona.settings).cleaned()
     if (text, wanted.dump()) == (live.instructions, live.settings):
@@ -131,34 +128,39 @@ def revise_persona(
 
 
 @transaction.atomic
-def enable_persona(persona: AgentPersona, *, actor: Actor, reason: str = "") -> Activation | None:
-    """Let a draft answer. Raises whatever `activate_revision` raises."""
+def enable_persona(
+    persona: AgentPersona, *, actor: Actor, reason: str = "", expected_revision: PersonaRevision | None = None
+) -> Activation | None:
+    """Let a draft answer. Raises `Stale` when another revision than the one looked at would, else as
+    `activate_revision` does."""
     persona = lock_persona(persona)
-    assert persona.live_revision is not None
+    live = require_seen(persona, expected_revision)
     if persona.enabled:
         return None
-    return activate_revision(persona, persona.live_revision, actor=actor, verb=Verb.ENABLE, enabled=True, reason=reason)
+    return activate_revision(persona, live, actor=actor, verb=Verb.ENABLE, enabled=True, reason=reason)
 
 
 @transaction.atomic
-def disable_persona(persona: AgentPersona, *, actor: Actor, reason: str = "") -> Activation | None:
+def disable_persona(
+    persona: AgentPersona, *, actor: Actor, reason: str = "", expected_revision: PersonaRevision | None = None
+) -> Activation | None:
     """Stop a persona from answering; another persona, or the manifest, takes its place. Passes the gate."""
     persona = lock_persona(persona)
-    assert persona.live_revision is not None
+    live = require_seen(persona, expected_revision)
     if not persona.enabled:
         return None
-    return activate_revision(
-        persona, persona.live_revision, actor=actor, verb=Verb.DISABLE, enabled=False, reason=reason
-    )
+    return activate_revision(persona, live, actor=actor, verb=Verb.DISABLE, enabled=False, reason=reason)
 
 
 @transaction.atomic
-def archive_persona(persona: AgentPersona, *, actor: Actor, reason: str = "") -> Activation | None:
+def archive_persona(
+    persona: AgentPersona, *, actor: Actor, reason: str = "", expected_revision: PersonaRevision | None = None
+) -> Activation | None:
     """Take a persona out of every list and every resolution; its history stays. Passes the gate if it is enabled."""
     persona = lock_persona(persona)
-    assert persona.live_revision is not None
+    live = require_seen(persona, expected_revision)
     return activate_revision(
-        persona, persona.live_revision, actor=actor, verb=Verb.ARCHIVE, enabled=False, archive=True, reason=reason
+        persona, live, actor=actor, verb=Verb.ARCHIVE, enabled=False, archive=True, reason=reason
     )
 
 
@@ -176,10 +178,18 @@ def restore_persona(persona: AgentPersona, *, actor: Actor) -> AgentPersona:
 
 
 @transaction.atomic
-def roll_back(persona: AgentPersona, *, to: PersonaRevision, actor: Actor, reason: str) -> PersonaRevision:
+def roll_back(
+    persona: AgentPersona,
+    *,
+    to: PersonaRevision,
+    actor: Actor,
+    reason: str,
+    expected_revision: PersonaRevision | None = None,
+) -> PersonaRevision:
     """Serve an earlier state again, as a new revision. Raises `Invalid` for the live one, else as
     `activate_revision` does."""
     persona = lock_persona(persona)
+    require_seen(persona, expected_revision)
     if to.persona_id != persona.pk:
         raise Invalid("This revision belongs to another persona.", field="revision")
     if to.pk == persona.live_revision_id:
@@ -200,7 +210,7 @@ def roll_back(persona: AgentPersona, *, to: PersonaRevision, actor: Actor, reaso
 def set_locked(persona: AgentPersona, *, locked: bool, actor: Actor) -> AgentPersona:
     """Lock or unlock a persona against new directives. Raises `NotPermitted` without ``activate-directive``."""
     require(actor, Right.ACTIVATE_DIRECTIVE, persona)
-    persona = lock_persona(persona)
+    persona = lock_persona(persona, serving=False)
     if persona.locked != locked:
         persona.locked = locked
         persona.save(update_fields=["locked"])
@@ -213,7 +223,7 @@ def set_locked(persona: AgentPersona, *, locked: bool, actor: Actor) -> AgentPer
 def describe_persona(persona: AgentPersona, *, description: str, actor: Actor) -> AgentPersona:
     """Change the description, which no agent is served. Raises `NotPermitted` without ``change_persona``."""
     require(actor, Right.CHANGE_PERSONA, persona)
-    persona = lock_persona(persona)
+    persona = lock_persona(persona, serving=False)
     before, persona.description = persona.description, description
     saved(persona, exclude=CHECKED, fields=["description"])
     audit.record(

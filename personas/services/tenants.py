@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from personas import audit
@@ -256,18 +256,12 @@ def _rules(tenant: Tenant) -> dict[str, Any]:
     return {"require_second_person": tenant.require_second_person, "required_approvals": tenant.required_approvals}
 
 
-def lock_path(tenant: Tenant) -> None:
-    """Hold the tenant and its ancestors until the end of the transaction, the root first.
+def lock_path(tenant_id: UUID) -> None:
+    """Hold a tenant and its ancestors until the end of the transaction.
 
     Which persona wins somewhere depends on all of them, so two changes of that in one tree wait for each other. The key
     stays free: every row written about a tenant holds it, and two holders that want more would wait for each other.
-    Raises `Conflict` when the tenant has gone.
+    Whoever needs the path takes it before any persona or proposal, in the order of the keys: one order for everybody.
     """
-    rows = (
-        TenantAncestor.objects.filter(tenant=tenant).order_by(F("distance").desc()).values_list("ancestor", flat=True)
-    )
-    path = list(rows)
-    if not path:
-        raise Conflict("This tenant is gone.")
-    for pk in path:
-        Tenant.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+    path = TenantAncestor.objects.filter(tenant=tenant_id).values("ancestor")
+    list(Tenant.objects.select_for_update(no_key=True).filter(pk__in=path).order_by("pk").values_list("pk"))
