@@ -25,8 +25,8 @@ def append_only_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if issubclass(model, AppendOnlyRow)]
 
 
-def trigger_names(table: str) -> tuple[str, str]:
-    return f"{table}_no_update", f"{table}_no_delete"
+def trigger_names(table: str) -> tuple[str, str, str]:
+    return f"{table}_no_update", f"{table}_no_delete", f"{table}_no_replace"
 
 
 def create_triggers(using: str = "default", only: Iterable[type[models.Model]] | None = None, **_: Any) -> None:
@@ -38,21 +38,35 @@ def create_triggers(using: str = "default", only: Iterable[type[models.Model]] |
             cursor.execute(FUNCTION)
         for model in only or append_only_models():
             if model._meta.db_table in tables and router.allow_migrate_model(using, model):
-                for statement in _statements(connection, model._meta.db_table):
+                for statement in _statements(connection, model):
                     cursor.execute(statement)
 
 
-def _statements(connection: BaseDatabaseWrapper, table: str) -> list[str]:
-    statements = []
-    for name, event in zip(trigger_names(table), ("UPDATE", "DELETE"), strict=True):
-        if connection.vendor == "postgresql":
-            statements.append(
-                f'CREATE OR REPLACE TRIGGER "{name}" BEFORE {event} ON "{table}" '
-                "FOR EACH ROW EXECUTE FUNCTION personas_append_only()"
-            )
-        else:
-            statements.append(
-                f'CREATE TRIGGER IF NOT EXISTS "{name}" BEFORE {event} ON "{table}" '
-                f"BEGIN SELECT RAISE(ABORT, 'append-only: rows of {table} are never changed or deleted'); END"
-            )
-    return statements
+def _statements(connection: BaseDatabaseWrapper, model: type[models.Model]) -> list[str]:
+    table = model._meta.db_table
+    update, delete, replace = trigger_names(table)
+    if connection.vendor == "postgresql":
+        return [
+            f'CREATE OR REPLACE TRIGGER "{name}" BEFORE {event} ON "{table}" '
+            "FOR EACH ROW EXECUTE FUNCTION personas_append_only()"
+            for name, event in ((update, "UPDATE"), (delete, "DELETE"))
+        ]
+    refuse = f"BEGIN SELECT RAISE(ABORT, 'append-only: rows of {table} are never changed or deleted'); END"
+    # INSERT OR REPLACE deletes the row in the way without a DELETE trigger, unless the connection asks for one.
+    taken = " OR ".join(
+        f'EXISTS (SELECT 1 FROM "{table}" WHERE {" AND ".join(f"{column} = NEW.{column}" for column in key)})'
+        for key in _unique_keys(model)
+    )
+    return [
+        f'CREATE TRIGGER IF NOT EXISTS "{update}" BEFORE UPDATE ON "{table}" {refuse}',
+        f'CREATE TRIGGER IF NOT EXISTS "{delete}" BEFORE DELETE ON "{table}" {refuse}',
+        f'CREATE TRIGGER IF NOT EXISTS "{replace}" BEFORE INSERT ON "{table}" WHEN {taken} {refuse}',
+    ]
+
+
+def _unique_keys(model: type[models.Model]) -> list[list[str]]:
+    """The columns of every key by which a row could be replaced."""
+    columns = {field.name: f'"{field.column}"' for field in model._meta.concrete_fields}
+    keys = [[f'"{field.column}"'] for field in model._meta.concrete_fields if field.unique]
+    unique = (rule for rule in model._meta.constraints if isinstance(rule, models.UniqueConstraint))
+    return keys + [[columns[name] for name in rule.fields] for rule in unique if rule.fields]

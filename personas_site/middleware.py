@@ -32,11 +32,8 @@ class RequestIdMiddleware:
         given = request.headers.get("X-Request-ID", "")
         ident = given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
         request.request_id = ident  # type: ignore[attr-defined]
-        token = current_id.set(ident)
-        try:
-            response = self.get_response(request)
-        finally:
-            current_id.reset(token)
+        current_id.set(ident)  # not taken back: Django logs the answer after the last middleware, in this context
+        response = self.get_response(request)
         response["X-Request-ID"] = ident
         return response
 
@@ -74,6 +71,8 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "%00" in request.META.get("QUERY_STRING", "") and not request.path_info.startswith("/api/"):
+            return errors.page(request, 400, "Not an address", "The address holds a character that no text can have.")
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

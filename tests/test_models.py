@@ -1,5 +1,6 @@
 """What must always hold is kept by the database, whoever writes."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -53,8 +54,14 @@ def installed_triggers() -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
+def names_here(model: type[models.Model]) -> set[str]:
+    """PostgreSQL knows no INSERT OR REPLACE, so it needs no trigger against it."""
+    names = trigger_names(model._meta.db_table)
+    return set(names if connection.vendor == "sqlite" else names[:2])
+
+
 def test_every_append_only_table_has_its_triggers(db: None) -> None:
-    expected = {name for model in append_only_models() for name in trigger_names(model._meta.db_table)}
+    expected = {name for model in append_only_models() for name in names_here(model)}
     assert expected <= installed_triggers()
 
 
@@ -84,9 +91,25 @@ def test_append_only_rows_are_refused_by_the_database(rows: dict[type[models.Mod
         assert models.QuerySet(model).filter(pk=row.pk).exists()
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite alone knows INSERT OR REPLACE")
+def test_a_row_cannot_be_replaced(rows: dict[type[models.Model], Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA recursive_triggers=OFF")  # as a connection that is not ours
+    for model in rows:
+        table = model._meta.db_table
+        columns = [f'"{field.column}"' for field in model._meta.concrete_fields]
+        other = [f"'{uuid.uuid4().hex}'" if name == '"id"' else name for name in columns]
+        replace = f'INSERT OR REPLACE INTO "{table}" ({",".join(columns)}) SELECT %s FROM "{table}"'  # noqa: S608
+        same_row, same_key = replace % ",".join(columns), replace % ",".join(other)
+        keyed = any(isinstance(rule, models.UniqueConstraint) for rule in model._meta.constraints)
+        for statement in [same_row, same_key] if keyed else [same_row]:
+            with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(statement)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_triggers_survive_a_rebuilt_table() -> None:
-    table, names = Decision._meta.db_table, set(trigger_names(Decision._meta.db_table))
+    table, names = Decision._meta.db_table, names_here(Decision)
     with connection.cursor() as cursor:
         for name in names:
             on = f' ON "{table}"' if connection.vendor == "postgresql" else ""

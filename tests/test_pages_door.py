@@ -1,10 +1,17 @@
 """Logging in and out, and what monitors ask."""
 
 import re
+from urllib.parse import urlencode
 
+import pytest
+from django.core import signing
 from django.test import Client
 
+from personas_site.logs import current_id
 from tests.factory import PASSWORD, World
+from tests.pages import client_of
+
+FORM = "application/x-www-form-urlencoded"
 
 
 def test_log_in_goes_where_one_wanted(world: World) -> None:
@@ -36,3 +43,31 @@ def test_a_request_keeps_its_id(db: None) -> None:
     assert Client().get("/healthz", headers={"X-Request-ID": "abc-1"})["X-Request-ID"] == "abc-1"
     made = Client().get("/healthz", headers={"X-Request-ID": "bad id\n"})["X-Request-ID"]
     assert re.fullmatch(r"[0-9a-f]{32}", made)
+
+
+def test_addresses_that_no_text_can_have(world: World) -> None:
+    client = client_of(world.reviewer)
+    for page in (
+        "/?q=%00",
+        "/t/acme/review/?q=a%00b",
+        "/t/acme/personas/?agent_class=%00",
+        "/t/acme/personas/?page=%00",
+    ):
+        assert client.get(page).status_code == 400
+    naive = signing.dumps(["2024-01-01T00:00:00", 5])
+    for cursor in ("x", "W10=", "WyIyMDI0LTAxLTAxVDAwOjAwOjAwIiw1XQ==", naive, "[" * 2000, "é"):
+        assert client.get("/t/acme/review/", {"after": cursor}).status_code == 200
+
+
+def test_too_much_at_once_says_how_much_is_taken(world: World) -> None:
+    client, persona = client_of(world.reviewer), world.persona()
+    data = {"base_revision": 1, "instructions": "x" * 5_000_000, "note": ""}
+    response = client.post(f"/t/acme/personas/{persona.pk}/propose/", urlencode(data), content_type=FORM)
+    assert response.status_code == 413
+    assert "More than 4 MB were sent" in response.content.decode()
+
+
+def test_the_log_names_the_request(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    client = client_of(world.outsider)
+    client.get("/t/acme/", headers={"X-Request-ID": "find-me"})
+    assert current_id.get() == "find-me"

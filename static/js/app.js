@@ -23,6 +23,7 @@ document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   if (status === 401) say("You are logged out. Log in in the other tab, then send this again: what you typed stays here.", { href: "/accounts/login/", textContent: "Log in" });
   else if (status === 403) say("This was not accepted: you may not do it, or you logged in anew meanwhile. Send it once more; what you typed stays here.");
+  else if (status === 413) say("This is more than the server takes at once. Shorten the text: what you typed stays here.");
   else say(`The server answered ${status}. What you typed is still here: try again, or load the page anew.`);
 });
 
@@ -51,4 +52,15 @@ if (!("commandForElement" in HTMLButtonElement.prototype)) {
     if (button.getAttribute("command") === "close") dialog.close();
     else dialog.showModal();
   });
+}
+
+// Copying, where the browser lets a page do it.
+if (navigator.clipboard) {
+  for (const button of document.querySelectorAll("[data-copies]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
+      button.textContent = "Copied";
+    });
+  }
 }
