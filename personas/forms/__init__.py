@@ -1,0 +1,1 @@
+"""What the pages about one app's own things accept: each module the forms of one noun."""
