@@ -14,6 +14,7 @@ from personas.actors import Actor
 from personas.domain.rights import Right, Role
 from personas.models import AgentPersona, User
 from personas.services import accounts, personas, tenants
+from personas.services.tokens import create_token
 from tests.factory import World, make_person, make_tenant, superuser
 
 PEOPLE = (
@@ -30,6 +31,9 @@ WRITES = ["-", "-", "-", "404", "404", "404", "404", "403", "403", "403", "200",
 SENDS = ["-", "-", "-", "404", "404", "404", "404", "403", "403", "403", "302", "302", "302", "302"]
 DECIDES = ["-", "-", "-", "404", "404", "404", "404", "403", "302", "403", "403", "403", "302", "302"]
 PREVIEWS = ["-", "-", "-", "404", "404", "404", "404", "200", "200", "200", "200", "200", "200", "200"]
+# What only an admin of the tenant does.
+ADMINS = ["-", "-", "-", "404", "404", "404", "404", "404", "404", "403", "403", "200", "403", "200"]
+ADMINS_SEND = [each.replace("200", "302") for each in ADMINS]
 # One's own account: a form without what it asks for, and pages that lead to the set-up of the second factor.
 OWN_WRONG = [each.replace("200", "422") for each in ANYONE]
 OWN_MOVES = [each.replace("200", "302") for each in ANYONE]
@@ -55,6 +59,11 @@ ROUTES: dict[tuple[str, str], list[str]] = {
     ("roll_back", "post"): SENDS,
     ("persona_state", "get"): WRITES,
     ("persona_state", "post"): SENDS,
+    ("tokens", "get"): ADMINS,
+    ("token_create", "get"): ADMINS,
+    ("token_create", "post"): ADMINS,
+    ("token_revoke", "get"): ADMINS,
+    ("token_revoke", "post"): ADMINS_SEND,
     ("account", "get"): ANYONE,
     ("password_change", "get"): ANYONE,
     ("password_change", "post"): OWN_WRONG,
@@ -107,6 +116,10 @@ class Scene:
             accounts.grant_persona_right(self.persona, people[name].account, right, actor=superuser())
         self.persona = AgentPersona.objects.get(pk=self.persona.pk)
         self.proposal = propose(self.persona, actor=world.editor, instructions="One.\nTwo.\nFour.", rationale="Better.")
+        self.token, _ = create_token(world.tenant, world.service, name="runtime", may_review=False, actor=None)
+        first = self.persona.revisions.get(number=1)
+        self.stale = propose(self.persona, actor=world.editor, instructions="One!\nTwo.", rationale="", base=first)
+        self.token, _ = create_token(world.tenant, world.service, name="runtime", may_review=False, actor=None)
         self.people = people
 
     def client(self, name: str) -> Client:
@@ -122,17 +135,21 @@ class Scene:
             "revision": [slug, self.persona.pk, number],
             "roll_back": [slug, self.persona.pk, number],
             "persona_state": [slug, self.persona.pk, "disable"],
+            "token_revoke": [slug, self.token.pk],
         }
         proposals = ("proposal", "approve", "reject", "comment", "merge", "preview")
         if route == "account" or route.startswith(("password_", "two_factor")):
             args[route] = []
-        own = [slug] if route in ("tenant", "queue", "personas") else [slug, self.persona.pk]
-        url = reverse(route, args=args.get(route, [slug, self.proposal.pk] if route in proposals else own))
+        about = self.stale if route == "merge" else self.proposal
+        own = [slug] if route in ("tenant", "queue", "personas", "tokens", "token_create") else [slug, self.persona.pk]
+        url = reverse(route, args=args.get(route, [slug, about.pk] if route in proposals else own))
         data = {
             "expected_revision": 2,
             "base_revision": 2,
             "seen_sha256": self.proposal.text_sha256,
             "note": "Because of that.",
+            "name": "script",
+            "user": self.world.service.pk,
             "instructions": {"merge": "One.\nTwo.\nFive."}.get(route, "One.\nTwo.\nSix."),
         }
         if route == "approve":
@@ -217,7 +234,7 @@ def test_a_right_that_is_taken_ends_at_once_in_an_open_session(scene: Scene, cha
     change(scene)
     assert scene.ask(client, "propose", "get").status_code in (302, 404)
     assert scene.ask(client, "propose", "post").status_code in (401, 404)
-    assert DirectiveProposal.objects.count() == 1
+    assert DirectiveProposal.objects.count() == 2
 
 
 def test_refusals_write_nothing(scene: Scene) -> None:
