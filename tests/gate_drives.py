@@ -1,11 +1,8 @@
 """How each public service is driven, with arguments that may make sense or not. For the property of the gate.
 
-A service that is neither here nor in `EXEMPT` fails the test: whoever adds one says how it is driven.
+A service that is neither here nor in ``gate_exempt.py`` fails the test: whoever adds one says how it is driven.
 """
 
-import importlib
-import inspect
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -52,58 +49,6 @@ NAMES = ("Desk", "desk", "Site", "Night", "default")
 CONTEXTS = (("", ""), ("site", ""), ("site", "1"))
 OVERRIDES: tuple[dict[str, bool], ...] = ({}, {"tool:kb.search": False}, {"tool:ticket.close": True})
 TOOLS = (None, (), ("kb.search", "ticket.close"))
-
-EXEMPT = {
-    "accounts.check_admin_stays": "reads and holds",
-    "accounts.clean_part": "a text to a text",
-    "accounts.create_person": "an account without any right; making many would only slow the machine down",
-    "accounts.create_service_account": "an account that may look",
-    "accounts.revoke_invitations_by": "ends offers; for services",
-    "accounts.revoke_tokens": "ends tokens; for services",
-    "activation.check_run_as": "reads",
-    "activation.lock_persona": "reads and holds",
-    "agents.find_agent_class": "reads",
-    "bindings.as_binding": "reads",
-    "bindings.availability_below": "reads",
-    "checks.checked": "checks a row and writes nothing",
-    "checks.clean_note": "a text to a text",
-    "checks.saved": "writes the row a service made; no door of its own",
-    "imports.no_progress": "does nothing",
-    "imports.rationale_of": "reads",
-    "invitations.accept_invitation": "gives a role that somebody else chose: tests/test_invitations.py",
-    "invitations.find_invitation": "reads",
-    "invitations.join_by_invitation": "gives a role that somebody else chose: tests/test_invitations.py",
-    "personas.clean_text": "a text to a text",
-    "proposals.clean_rationale": "a text to a text",
-    "review.authors_of": "reads",
-    "review.needs": "reads",
-    "review.rules_of": "reads",
-    "review.standing_of": "reads",
-    "review.text_to_decide": "reads",
-    "second_factor.check_code": "a person's own log-in",
-    "second_factor.disable_second_factor": "a person's own log-in",
-    "second_factor.enable_second_factor": "a person's own log-in",
-    "second_factor.has_second_factor": "reads",
-    "second_factor.new_secret": "reads",
-    "second_factor.readable_key": "a text to a text",
-    "second_factor.setup_address": "a text to a text",
-    "tenants.lock_path": "reads and holds",
-    "tenants.lowers": "reads",
-    "tenants.may_lower_alone": "reads",
-    "tokens.token_digest": "a text to a text",
-}
-
-
-def public_services() -> dict[str, Callable[..., Any]]:
-    """Every public function of the service modules, as ``module.function``."""
-    found = {}
-    for package in ("personas.services", "learning.services"):
-        for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
-            module = importlib.import_module(f"{package}.{info.name}")
-            for name, function in inspect.getmembers(module, inspect.isfunction):
-                if function.__module__ == module.__name__ and not name.startswith("_"):
-                    found[f"{info.name}.{name}"] = function
-    return found
 
 
 @dataclass
@@ -444,25 +389,3 @@ DRIVES: dict[str, Drive] = {
 }
 # What a person with `manage-bindings` may do without the right: make an agent do less.
 STOPS = {name for name in DRIVES if name.startswith("bindings.")}
-# What a review is made of.
-REVIEW = {
-    "personas.revise_persona",
-    "proposals.change_back",
-    "proposals.change_persona",
-    "proposals.change_state",
-    "proposals.propose",
-    "review.approve",
-    "merging.merge_onto_live",
-}
-# Verbs that change what is served, when the right person calls them.
-EFFECTS = STOPS | {
-    "activation.activate_revision",
-    "personas.archive_persona",
-    "personas.create_persona",
-    "personas.disable_persona",
-    "personas.enable_persona",
-    "personas.revise_persona",
-    "personas.roll_back",
-    "proposals.propose",
-    "review.approve",
-}
