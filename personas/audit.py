@@ -7,25 +7,27 @@ from django.db import models
 from personas.actors import Actor
 from personas.models import AuditEntry, Tenant
 
+SYSTEM = "system"  # the name of who acts where no account does, as in the operator's shell
+
 
 def record(
     verb: str,
     target: models.Model,
     *,
-    actor: Actor,
+    actor: Actor | None,
     tenant: Tenant | None,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
     note: str = "",
 ) -> AuditEntry:
-    """Write that ``actor`` did ``verb`` (as ``directive.approved``) to ``target``.
+    """Write that ``actor``, or None for the system, did ``verb`` (as ``directive.approved``) to ``target``.
 
     ``before`` and ``after`` are JSON and hold only what changed.
     """
     entry = AuditEntry(
-        actor=actor.account,
-        actor_name=actor.name[:150],
-        token_prefix=actor.token.prefix if actor.token else "",
+        actor=actor.account if actor else None,
+        actor_name=actor.name[:150] if actor else SYSTEM,
+        token_prefix=actor.token.prefix if actor and actor.token else "",
         tenant=tenant,
         verb=verb,
         object_type=target._meta.model_name or "",
@@ -33,7 +35,7 @@ def record(
         object_label=str(target)[:250],
         before=before or {},
         after=after or {},
-        request_id=actor.request_id,
+        request_id=actor.request_id if actor else "",
         note=note,
     )
     entry.save()
