@@ -148,7 +148,8 @@ class StaffAdmin(admin.ModelAdmin):
         return row
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup.split("__")[0] not in self.secret and super().lookup_allowed(lookup, value, request)
+        shown = {field.name for field in self.opts.concrete_fields} - set(self.secret)
+        return lookup.split("__")[0] in shown and super().lookup_allowed(lookup, value, request)
 
     # Who may do what: look
 

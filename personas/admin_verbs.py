@@ -60,9 +60,9 @@ def verb_page(request: HttpRequest, verb: Verb, row: models.Model | None, host: 
     """Ask, show what would change, do it. Raises `NotPermitted` for who is not offered the verb."""
     actor = actor_of(request)
     if not verb.allowed(actor, row):
-        raise NotPermitted(f"You may not do this: {verb.title.lower()}.")
+        raise NotPermitted(f"You may not do this: {verb.title.lower()}.", target=row)
     form = verb.form(request.POST or None, initial=verb.initial(row), label_suffix="")
-    status, changes = 200, None
+    status, changes, fault = 200, None, None
     if request.method == "POST" and form.is_valid():
         changes = changes_of(form)
         if not changes:
@@ -72,7 +72,7 @@ def verb_page(request: HttpRequest, verb: Verb, row: models.Model | None, host: 
                 done = verb.run(row, {name: form.cleaned_data[name] for name in form.changed_data}, actor)
             except Refused as refusal:
                 messages.error(request, refusal.message)
-                status, changes = status_of(refusal), None
+                status, changes, fault = status_of(refusal), None, refusal
             else:
                 messages.success(request, f"Done: {verb.title.lower()}.")
                 return HttpResponseRedirect(host.address("change", done.pk))
@@ -88,6 +88,7 @@ def verb_page(request: HttpRequest, verb: Verb, row: models.Model | None, host: 
         "verb": verb,
         "form": form,
         "changes": changes,
+        "fault": fault,  # by which one that was not permitted gets into the audit
         "hidden": as_hidden(form) if changes else "",
         "back": host.address("change", row.pk) if row is not None else host.address("changelist"),
     }

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.urls import reverse
@@ -17,6 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from personas.admin_base import StaffAdmin, page_for
 from personas.admin_verbs import writes
+from personas.domain.errors import NotPermitted
 from personas.http import actor_of
 from personas.models import AuditEntry
 
@@ -45,7 +45,7 @@ class StaffSite(admin.AdminSite):
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if request.user.is_authenticated and not self.has_permission(request):
-                raise PermissionDenied("This part is for staff.")
+                raise NotPermitted("This part is for staff.")
             if request.method not in LOOKS and not getattr(view, "writes", False):
                 return HttpResponseNotAllowed(LOOKS)
             return inner(request, *args, **kwargs)
@@ -60,7 +60,7 @@ class StaffSite(admin.AdminSite):
         if self.has_permission(request):
             return HttpResponseRedirect(index)
         if request.user.is_authenticated:
-            raise PermissionDenied("This part is for staff.")
+            raise NotPermitted("This part is for staff.")
         return redirect_to_login(request.GET.get("next") or index, resolve_url(settings.LOGIN_URL))
 
     @writes
