@@ -28,7 +28,8 @@ def test_pages_of_the_admin_are_accessible_fit_and_keep_the_policy(
     addresses = [
         "/admin/", "/admin/personas/", "/admin/personas/agentpersona/", "/admin/personas/agentpersona/?q=desk",
         "/admin/personas/agentpersona/?enabled__exact=1", "/admin/personas/agentpersona/?q=nothing",
-        "/admin/personas/agentpersona/?_popup=1", f"/admin/personas/auditentry/?created_at__year={entry.created_at.year}",
+        "/admin/personas/agentpersona/?_popup=1",
+        f"/admin/personas/auditentry/?created_at__year={entry.created_at.year}",
         f"/admin/personas/agentpersona/{persona.pk}/change/", f"/admin/personas/agentpersona/{persona.pk}/history/",
         f"/admin/personas/agentclass/{scene.support.pk}/change/", "/admin/personas/user/",
         f"/admin/learning/directiveproposal/{proposal.pk}/change/", f"/admin/personas/user/{user.pk}/change/",
