@@ -13,7 +13,7 @@ from personas import (
     models,
 )
 from personas.actors import Actor
-from personas.admin_base import LimitedFilter, StaffAdmin, joined, page_for
+from personas.admin_base import LimitedFilter, StaffAdmin, joined, page_for, row_link
 from personas.admin_forms import AccountForm, MoveForm, RulesForm, TenantForm
 from personas.admin_verbs import Verb
 from personas.domain.rights import Right
@@ -155,6 +155,9 @@ class TenantRoleAdmin(StaffAdmin):
     def holders(self, row: Any) -> str:
         return joined(User.objects.filter(groups=row.group_id).order_by("username")[:200]) or "none"
 
+    def page_of(self, row: Any) -> str:
+        return reverse("members", args=[row.tenant.slug])
+
 
 class GrantAdmin(StaffAdmin):
     """Rows of guardian's tables. Rights are given and taken by the services of members, never here."""
@@ -224,6 +227,9 @@ class InvitationAdmin(StaffAdmin):
     ordering = ("-created_at", "-pk")
     secret = ("digest",)
 
+    def page_of(self, row: Any) -> str:
+        return reverse("members", args=[row.tenant.slug])
+
 
 @admin.register(models.RuleChangeRequest)
 class RuleChangeRequestAdmin(StaffAdmin):
@@ -234,6 +240,9 @@ class RuleChangeRequestAdmin(StaffAdmin):
     search_fields = ("tenant__slug", "asked_by_name", "reason")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
+
+    def page_of(self, row: Any) -> str:
+        return reverse("tenant_settings", args=[row.tenant.slug])
 
 
 @admin.register(models.APIToken)
@@ -247,6 +256,9 @@ class APITokenAdmin(StaffAdmin):
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
     secret = ("digest",)
+
+    def page_of(self, row: Any) -> str:
+        return reverse("tokens", args=[row.tenant.slug])
 
 
 @admin.register(models.StoredAnswer)
@@ -270,6 +282,15 @@ class AuditEntryAdmin(StaffAdmin):
     search_fields = ("actor_name", "verb", "object_label", "=object_id", "=request_id", "note")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
+    facts = ("row",)
+
+    @admin.display(description="row")
+    def row(self, entry: Any) -> str:
+        """A link to what the entry is about, for as long as it is there."""
+        pages = self.admin_site._registry.items()
+        model = next((model for model, _ in pages if model._meta.model_name == entry.object_type), None)
+        found = model._default_manager.filter(pk=entry.object_id).first() if model else None
+        return row_link(found) if found else "gone"
 
 
 class LogInAdmin(StaffAdmin):

@@ -284,6 +284,13 @@ def test_the_helper_of_choices_shows_permitted_rows_alone(full: World, staff: Ac
     assert [row["text"] for row in found] == ["Acme"]
 
 
+def test_an_entry_of_the_audit_leads_to_its_row(full: World) -> None:
+    persona = AgentPersona.objects.get()
+    entry = AuditEntry.objects.filter(object_id=str(persona.pk)).first()
+    page = client_of(superuser()).get(f"{base(AuditEntry)}{entry.pk}/change/").content.decode()
+    assert f'href="{base(AgentPersona)}{persona.pk}/change/"' in page
+
+
 def test_a_thousand_rows_take_no_more_statements_than_ten(full: World, staff: Actor) -> None:
     entry = {"actor": full.root.account, "actor_name": "Root", "verb": "x", "object_type": "x", "object_id": "1"}
     proposal = DirectiveProposal.objects.get()
