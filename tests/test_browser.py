@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from learning.models import DirectiveProposal
 from learning.services.proposals import propose
-from personas.services import personas, tokens
-from tests.factory import PASSWORD, World
+from personas.domain.rights import Right, Role
+from personas.services import accounts, invitations, personas, tenants, tokens
+from tests.factory import PASSWORD, World, make_person
 from tests.totp import code_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -190,14 +191,46 @@ def test_pages_are_accessible_and_fit(
         "/accounts/me/", "/accounts/password/", "/accounts/two-factor/",
     ]  # fmt: skip
     page = visit("reviewer", viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
-    faults = []
+    assert faults(page, width, addresses) == []
+
+
+def faults(page: Page, width: int, addresses: list[str]) -> list[tuple[str, str, list[str]]]:
+    """What axe finds on these pages, and which of them scroll sideways."""
+    found = []
     for address in addresses:
         page.goto(address)
-        found = Axe().run(page).response["violations"]
-        faults += [(address, rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found]
+        rules = Axe().run(page).response["violations"]
+        found += [(address, rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in rules]
         if page.evaluate("document.documentElement.scrollWidth") > width:
-            faults.append((address, "sideways", []))
-    assert faults == []
+            found.append((address, "sideways", []))
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_pages_of_admins_are_accessible_and_fit(
+    scene: World, visit: Callable[..., Page], width: int, scheme: str
+) -> None:
+    persona, person = scene.persona("x" * 60), make_person("n" * 60, tenant=scene.tenant, roles=(Role.VIEWER,)).account
+    accounts.grant_persona_right(persona, person, Right.ACTIVATE_DIRECTIVE, actor=scene.admin)
+    address, invited = f"{'long.' * 10}x@example.test", {"roles": [Role.EDITOR, Role.REVIEWER], "actor": scene.admin}
+    _, secret = invitations.invite_member(scene.tenant, address, **invited)
+    tenants.set_review_rules(scene.tenant, require_second_person=True, required_approvals=2, actor=scene.admin)
+    tenants.ask_to_lower_rules(
+        scene.tenant, require_second_person=False, required_approvals=1, actor=scene.admin, reason="y" * 200
+    )
+    members, service = "/t/acme/members/", f"/t/acme/members/{scene.service.pk}/"
+    one = f"{members}{person.pk}/"
+    addresses = [
+        members, f"{members}?q=zzz", f"{members}invite/", one, f"{one}roles/reviewer/", f"{one}roles/viewer/",
+        f"{one}remove/", service, f"{service}state/deactivate/", f"{members}service-accounts/add/",
+        "/t/acme/settings/", "/t/acme/settings/rules/?required_approvals=3&require_second_person=on",
+        "/t/acme/settings/rules/?required_approvals=1", f"/accounts/invitation/{secret}/",
+    ]  # fmt: skip
+    page = visit("admin", viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    assert faults(page, width, addresses) == []
+    page.context.clear_cookies()
+    assert faults(page, width, [f"/accounts/invitation/{secret}/", "/accounts/invitation/none/"]) == []
 
 
 def test_a_second_factor_is_set_up_and_asked_for(scene: World, visit: Callable[..., Page], live_server: Any) -> None:

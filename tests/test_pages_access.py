@@ -12,8 +12,9 @@ from learning.models import DirectiveProposal
 from learning.services.proposals import propose
 from personas.actors import Actor
 from personas.domain.rights import Right, Role
-from personas.models import AgentPersona, User
+from personas.models import AgentPersona, RuleChangeRequest, User
 from personas.services import accounts, personas, tenants
+from personas.services.invitations import invite_member
 from personas.services.tokens import create_token
 from tests.factory import World, make_person, make_tenant, superuser
 
@@ -64,6 +65,25 @@ ROUTES: dict[tuple[str, str], list[str]] = {
     ("token_create", "post"): ADMINS,
     ("token_revoke", "get"): ADMINS,
     ("token_revoke", "post"): ADMINS_SEND,
+    ("members", "get"): SEES_TENANT,
+    ("member", "get"): SEES_TENANT,
+    ("member_role", "get"): ADMINS,
+    ("member_role", "post"): ADMINS_SEND,
+    ("member_persona", "post"): ADMINS_SEND,
+    ("member_remove", "get"): ADMINS,
+    ("member_remove", "post"): ADMINS_SEND,
+    ("invite", "get"): ADMINS,
+    ("invite", "post"): ADMINS_SEND,
+    ("invitation_revoke", "post"): ADMINS_SEND,
+    ("service_account_add", "get"): ADMINS,
+    ("service_account_add", "post"): ADMINS_SEND,
+    ("service_account_state", "get"): ADMINS,
+    ("service_account_state", "post"): ADMINS_SEND,
+    ("tenant_settings", "get"): ADMINS,
+    ("tenant_name", "post"): ADMINS_SEND,
+    ("review_rules", "get"): ADMINS,
+    ("review_rules", "post"): ADMINS_SEND,
+    ("rule_request", "post"): ADMINS_SEND,
     ("account", "get"): ANYONE,
     ("password_change", "get"): ANYONE,
     ("password_change", "post"): OWN_WRONG,
@@ -75,9 +95,13 @@ ROUTES: dict[tuple[str, str], list[str]] = {
     ("two_factor_off", "post"): OWN_MOVES,
     ("two_factor_file", "post"): ANYONE,
 }
+OF_TENANT = (
+    *("tenant", "queue", "personas", "tokens", "token_create", "members", "invite", "service_account_add"),
+    *("tenant_settings", "tenant_name", "review_rules"),
+)
 # Open to everybody, each with a test of its own.
 PUBLIC = {"login", "login_code", "logout", "password_reset", "password_reset_done", "password_reset_confirm"}
-PUBLIC |= {"healthz", "readyz"}
+PUBLIC |= {"healthz", "readyz", "invitation", "invitation_link"}
 
 
 def routes(resolver: URLResolver | None = None, prefix: str = "") -> set[str]:
@@ -120,6 +144,12 @@ class Scene:
         first = self.persona.revisions.get(number=1)
         self.stale = propose(self.persona, actor=world.editor, instructions="One!\nTwo.", rationale="", base=first)
         self.token, _ = create_token(world.tenant, world.service, name="runtime", may_review=False, actor=None)
+        self.invitation, _ = invite_member(
+            world.tenant, "somebody@example.test", roles=[Role.VIEWER], actor=world.admin
+        )
+        self.rules = RuleChangeRequest.objects.create(
+            tenant=world.tenant, require_second_person=False, required_approvals=1, asked_by=world.admin.account
+        )
         self.people = people
 
     def client(self, name: str) -> Client:
@@ -136,13 +166,18 @@ class Scene:
             "roll_back": [slug, self.persona.pk, number],
             "persona_state": [slug, self.persona.pk, "disable"],
             "token_revoke": [slug, self.token.pk],
+            "invitation_revoke": [slug, self.invitation.pk],
+            "service_account_state": [slug, self.world.service.pk, "deactivate"],
+            "rule_request": [slug, self.rules.pk],
+            **{name: [slug] for name in OF_TENANT},
+            **{name: [slug, self.world.second.account.pk] for name in ("member", "member_persona", "member_remove")},
+            "member_role": [slug, self.world.second.account.pk, "viewer"],
         }
         proposals = ("proposal", "approve", "reject", "comment", "merge", "preview")
         if route == "account" or route.startswith(("password_", "two_factor")):
             args[route] = []
         about = self.stale if route == "merge" else self.proposal
-        own = [slug] if route in ("tenant", "queue", "personas", "tokens", "token_create") else [slug, self.persona.pk]
-        url = reverse(route, args=args.get(route, [slug, about.pk] if route in proposals else own))
+        url = reverse(route, args=args.get(route, [slug, (about if route in proposals else self.persona).pk]))
         data = {
             "expected_revision": 2,
             "base_revision": 2,
@@ -150,11 +185,20 @@ class Scene:
             "note": "Because of that.",
             "name": "script",
             "user": self.world.service.pk,
+            "email": "new@example.test",
+            "roles": ["viewer"],
+            "suffix": "site",
+            "role": "viewer",
+            "do": "give",
+            "persona": self.persona.pk,
+            "right": "view_persona",
+            "persona_right": "view_persona",
+            "required_approvals": 2,
             "instructions": {"merge": "One.\nTwo.\nFive."}.get(route, "One.\nTwo.\nSix."),
         }
         if route == "approve":
             data.pop("instructions")
-        return getattr(client, method)(url, data if method == "post" else {})
+        return getattr(client, method)(url, data if method == "post" or route == "review_rules" else {})
 
 
 @pytest.fixture

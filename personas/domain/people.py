@@ -26,7 +26,7 @@ def clean_username(text: str, *, prefix: str = "") -> str:
     Raises TextFault for invisible characters, for “@”, since people log in with their address too, for a name without
     its prefix, and for one that only service accounts or former members have.
     """
-    name = unicodedata.normalize("NFKC", clean_name(text, what="user name"))
+    name = clean_name(unicodedata.normalize("NFKC", text), what="user name")
     if "@" in name:
         raise TextFault("at_sign", "Choose a user name without “@”: the e-mail address works at the log-in as it is.")
     folded = name.casefold()
