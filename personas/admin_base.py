@@ -185,12 +185,19 @@ class StaffAdmin(admin.ModelAdmin):
 
     @admin.display(description="related")
     def related_rows(self, row: Any) -> SafeString:
-        """Links to the tables of what points to the row."""
-        pages = ((each.field, page_for(self.admin_site, each.related_model)) for each in self.opts.related_objects)
+        """Links to the tables of what points to the row; by which column, where there are two."""
+        found = ((each.field, page_for(self.admin_site, each.related_model)) for each in self.opts.related_objects)
+        paged = [(field, page) for field, page in found if page]
+        pages = [page for _, page in paged]
         links = (
-            (page.address("changelist"), field.name, field.target_field.name, row.pk, page.many)
-            for field, page in pages
-            if page
+            (
+                page.address("changelist"),
+                field.name,
+                field.target_field.name,
+                row.pk,
+                page.many if pages.count(page) == 1 else f"{page.many} (by {field.verbose_name})",
+            )
+            for field, page in paged
         )
         return format_html_join(", ", '<a href="{}?{}__{}__exact={}">{}</a>', links)
 
