@@ -94,17 +94,17 @@ def test_nobody_whom_a_persona_runs_as_becomes_superuser(world: World) -> None:
 
 
 def test_deactivating_ends_sessions_and_tokens_for_good(world: World) -> None:
-    token, secret = tokens.create_token(world.tenant, world.admin.account, name="t", may_review=False, actor=None)
-    client, other = client_of(world.admin), client_of(world.editor)
+    token, secret = tokens.create_token(world.tenant, world.editor.account, name="t", may_review=False, actor=None)
+    client, other = client_of(world.editor), client_of(world.admin)
     assert client.get("/t/acme/").status_code == 200
     bearer = {"HTTP_AUTHORIZATION": f"Bearer {secret}"}
     assert Client().get("/api/v1/personas", **bearer).status_code == 200
-    set_account_flags(world.admin.account, actor=world.root, is_active=False)
+    set_account_flags(world.editor.account, actor=world.root, is_active=False)
     assert client.get("/t/acme/").status_code == 302
     assert Client().get("/api/v1/personas", **bearer).status_code == 401
     token.refresh_from_db()
     assert token.revoked_at is not None
-    set_account_flags(world.admin.account, actor=world.root, is_active=True)
+    set_account_flags(world.editor.account, actor=world.root, is_active=True)
     assert client.get("/t/acme/").status_code == 302
     assert Client().get("/api/v1/personas", **bearer).status_code == 401
     assert other.get("/t/acme/").status_code == 200
