@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from personas.domain.errors import Invalid
-from personas.domain.settings import clean_tools
+from personas.domain.settings import check_line, clean_tools
 from personas.domain.text import TextFault, clean_instructions
 
 CANONICAL = re.compile(r"@[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*:[A-Za-z][A-Za-z0-9_]*")
@@ -41,8 +41,9 @@ def clean_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     for name, granted in clean["permissions"].items():
         if not isinstance(granted, bool):
             raise Invalid(f"The permission “{name}” is granted (true) or not (false).", field="permissions")
-    clean["tools"] = list(clean_tools(clean["tools"]))
-    clean["required_tools"] = list(clean_tools(clean["required_tools"]))
+    for key in ("tools", "required_tools"):
+        clean[key] = list(clean_tools(clean[key], field=key))
+    check_line("memory_scope", clean["memory_scope"])
     try:
         clean["instructions"] = clean_instructions(clean["instructions"], allow_empty=True)
     except TextFault as fault:

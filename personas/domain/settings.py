@@ -63,7 +63,7 @@ class PersonaSettings:
         if self.context_id and not self.context_type:
             raise Invalid("A context id needs a context type.", field="context_type")
         for name in ("context_type", "context_id", "acts_as", "memory_scope"):
-            _check_line(name, getattr(self, name))
+            check_line(name, getattr(self, name))
         if isinstance(self.priority, bool) or not isinstance(self.priority, int):
             raise Invalid("The priority is a whole number.", field="priority")
         if abs(self.priority) > MAX_PRIORITY:
@@ -77,15 +77,16 @@ class PersonaSettings:
         return replace(self, name=name, run_as=_clean_id(self.run_as), allowed_tools=tools)
 
 
-def clean_tools(tools: Sequence[str]) -> tuple[str, ...]:
-    """Checked tool ids in their order, each once. Raises `Invalid` for an id that is none."""
+def clean_tools(tools: Sequence[str], *, field: str = "allowed_tools") -> tuple[str, ...]:
+    """Checked tool ids in their order, each once. Raises `Invalid` for an id that is none, naming ``field``."""
     try:
         return tuple(dict.fromkeys(check_tool_id(tool) for tool in tools))
     except TextFault as fault:
-        raise Invalid(str(fault), field="allowed_tools") from fault
+        raise Invalid(str(fault), field=field) from fault
 
 
-def _check_line(name: str, value: str) -> None:
+def check_line(name: str, value: str) -> None:
+    """Raise `Invalid` unless the value of a setting is one line of at most 200 characters that can all be seen."""
     if not isinstance(value, str) or len(value) > 200:
         raise Invalid(f"{LABELS[name]} is a text of at most 200 characters.", field=name)
     if value != value.strip() or not value.isprintable():
