@@ -73,6 +73,11 @@ def belonging(tenant: Tenant) -> QuerySet[User, User]:
     return User.objects.filter(Q(tenant=tenant) | Q(pk__in=_role_holders(tenant)) | Q(pk__in=alone))
 
 
+def account_with(address: str) -> User | None:
+    """The account with an e-mail address, of any tenant: for who has proved that the address is theirs."""
+    return User.objects.filter(email__iexact=address).first() if address else None
+
+
 def _role_holders(tenant: Tenant) -> Any:
     return User.groups.through.objects.filter(group__tenant_role__tenant=tenant).values("user_id")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 EXEMPT = {
     "accounts.check_admin_stays": "reads and holds",
+    "accounts.check_admins_stay": "reads and holds",
     "accounts.clean_part": "a text to a text",
     "accounts.create_person": "an account without any right; making many would only slow the machine down",
     "accounts.create_service_account": "an account that may look",

@@ -18,6 +18,7 @@ from personas.permissions import give, holds, rights_on
 from personas.services import accounts, tokens
 from personas.services.invitations import invite_member
 from personas.services.members import remove_member, retire_account
+from personas.services.staff import set_account_flags
 from tests.factory import PASSWORD, World, make_person, superuser
 from tests.pages import client_of
 
@@ -112,6 +113,8 @@ def test_the_last_admin_stays(world: World, way: str) -> None:
         assert refused.status_code == 409 and "last admin" in refused.content.decode()
     with pytest.raises(Conflict):
         retire_account(world.admin.account, actor=world.root)
+    with pytest.raises(Conflict):
+        set_account_flags(world.admin.account, is_active=False, actor=world.root)
     assert holds(Actor(fresh(world.admin)), Right.MANAGE_MEMBERS, world.tenant)
     stopped = make_person("stopped", tenant=world.tenant, roles=(Role.ADMIN,))
     User.objects.filter(pk=stopped.account.pk).update(is_active=False)

@@ -146,7 +146,14 @@ def check_admin_stays(tenant: Tenant, user: User) -> None:
     transaction, so that two admins cannot leave at once."""
     admins = _lock_role(tenant, Role.ADMIN).group.user_set
     if admins.filter(pk=user.pk).exists() and not admins.filter(is_active=True).exclude(pk=user.pk).exists():
-        raise Conflict("This is the last admin of the tenant: give the role to somebody else first.")
+        raise Conflict(f"This is the last admin of {tenant}: give the role to somebody else first.")
+
+
+def check_admins_stay(user: User) -> None:
+    """The same for every tenant that the account is an admin of, always in one order. Raises `Conflict`."""
+    role = {"roles__role": Role.ADMIN, "roles__group__user": user}
+    for tenant in Tenant.objects.filter(**role).order_by("pk"):
+        check_admin_stays(tenant, user)
 
 
 def revoke_invitations_by(user: User, tenant: Tenant) -> int:

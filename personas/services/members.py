@@ -11,7 +11,7 @@ from personas.domain.people import FORMER_PREFIX, former_names
 from personas.domain.rights import Right
 from personas.models import Invitation, Tenant, User
 from personas.permissions import belongs_somewhere, require, require_superuser, take_all
-from personas.services.accounts import check_admin_stays, revoke_invitations_by, revoke_tokens
+from personas.services.accounts import check_admin_stays, check_admins_stay, revoke_invitations_by, revoke_tokens
 
 TRIES = 20
 
@@ -54,8 +54,11 @@ def retire_account(user: User, *, actor: Actor) -> User:
     tenants = list(Tenant.objects.filter(with_role | with_right).distinct().order_by("pk"))
     for tenant in tenants:  # every lock on invitations comes before any on roles
         revoke_invitations_by(user, tenant)
-    for tenant in tenants:
-        check_admin_stays(tenant, user)
+    check_admins_stay(user)
+    # All superusers are held: of two who retire each other, one stays.
+    superusers = User.objects.select_for_update().filter(is_superuser=True).order_by("pk")
+    if actor.account.pk not in [other.pk for other in superusers if other.is_active]:
+        raise Conflict("You are no superuser any more.")
     user = User.objects.select_for_update().get(pk=user.pk)
     for tenant in tenants:
         _take_everything(user, tenant, actor)

@@ -13,7 +13,7 @@ from personas.domain.people import FORMER_PREFIX
 from personas.domain.rights import Role
 from personas.models import AgentPersona, TenantRole, User
 from personas.permissions import require_superuser
-from personas.services.accounts import grant_role, revoke_role
+from personas.services.accounts import check_admins_stay, grant_role, revoke_role
 from personas.services.tokens import revoke_token
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
@@ -33,8 +33,8 @@ def set_account_flags(
     """Set what an account is; None leaves a flag as it is. ``give`` and ``take`` are roles, each audited in its tenant.
 
     An account that is no longer active loses its sessions and tokens for good. A superuser act. Raises `Invalid` for a
-    service account that should be staff or superuser, `Conflict` for the last active superuser, for a
-    retired account, and for a superuser whom an enabled persona runs as.
+    service account that should be staff or superuser, `Conflict` for the last active superuser, for the
+    last admin of a tenant, for a retired account, and for a superuser whom an enabled persona runs as.
     """
     require_superuser(actor, "change what an account is")
     # Roles come first: the services that give and take them lock a role before the account that gets it.
@@ -42,6 +42,8 @@ def set_account_flags(
         revoke_role(role.tenant, user, Role(role.role), actor=actor)
     for role in give:
         grant_role(role.tenant, user, Role(role.role), actor=actor)
+    if is_active is False and user.is_active:
+        check_admins_stay(user)
     given = dict(zip(FLAGS, (is_active, is_staff, is_superuser), strict=True))
     if is_active is False or is_superuser is False:
         # All superusers are held: of two who take the flag from each other, one stays.

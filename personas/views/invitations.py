@@ -21,7 +21,7 @@ from personas.domain.errors import Conflict, Refused
 from personas.domain.rights import Right, Role
 from personas.forms.members import InviteForm, JoinForm, right_of, values_of
 from personas.http import actor_of
-from personas.models import Invitation, Tenant, User
+from personas.models import Invitation, Tenant
 from personas.services.invitations import (
     LIFETIME,
     Gone,
@@ -164,7 +164,7 @@ def _entrance(found: Invitation) -> str:
 
 
 def _offered(request: HttpRequest, found: Invitation, fault: Refused | None = None) -> HttpResponse:
-    account = User.objects.filter(email__iexact=found.email).first()
+    account = roster.account_with(found.email)
     here = request.user if request.user.is_authenticated else None
     context = {
         "invitation": found,

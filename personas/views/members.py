@@ -33,23 +33,27 @@ def member_list(request: HttpRequest, tenant: str) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     page = Paginator(roster.people(place, words), PAGE).get_page(request.GET.get("page"))
     manages = holds(actor_of(request), Right.MANAGE_MEMBERS, place)
-    context = {
-        "section": "members",
-        "tenant": place,
+    context = _about(place) | {
         "page": page,
         "words": words,
         "people": roster.members(place, list(page.object_list)),
-        "services": roster.members(place, list(roster.service_accounts(place)[:200])),
-        "total": roster.people(place).count(),
-        "activate": roster.who_can_activate(place),
-        "holders": roster.persona_holders(place),
         "invitations": roster.waiting_invitations(place) if manages else [],
-        "former": roster.former_members(place),
         "now": timezone.now(),
-        "roles": roster.ROLES,
         "can": {"manage": manages},
     }
     return render_page(request, "personas/members.html", context, partial="members")
+
+
+def _about(place: Tenant) -> dict[str, Any]:
+    return {
+        "section": "members",
+        "tenant": place,
+        "total": roster.people(place).count(),
+        "activate": roster.who_can_activate(place),
+        "services": roster.members(place, list(roster.service_accounts(place)[:200])),
+        "holders": roster.persona_holders(place),
+        "former": roster.former_members(place),
+    }
 
 
 @require_safe
