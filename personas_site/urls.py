@@ -4,9 +4,8 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from learning.urls import persona_urls, review_urls
-from personas.record_urls import token_urls
+from personas.record_urls import audit_urls, every_audit_urls, token_urls
 from personas.urls import invitation_urls, member_urls
-from personas.record_urls import token_urls
 from personas.views.lists import persona_list
 from personas_site import tenant_settings, views
 
@@ -14,6 +13,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
     path("", views.tenant_overview, name="tenant"),
     path("review/", include(review_urls)),
     path("tokens/", include(token_urls)),
+    path("audit/", include(audit_urls)),
     path("personas/", persona_list, name="personas"),
     path("personas/<uuid:pk>/", views.persona_overview, name="persona"),
     path("personas/<uuid:pk>/instructions/", views.persona_history, name="history"),
@@ -28,6 +28,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("t/<slug:tenant>/", include(tenant_urls)),
+    path("audit/", include(every_audit_urls)),
     path("accounts/invitation/", include(invitation_urls)),
     path("accounts/", include("personas_site.accounts_urls")),
     path("admin/", admin.site.urls),

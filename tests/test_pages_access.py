@@ -12,7 +12,7 @@ from learning.models import DirectiveProposal
 from learning.services.proposals import propose
 from personas.actors import Actor
 from personas.domain.rights import Right, Role
-from personas.models import AgentPersona, RuleChangeRequest, User
+from personas.models import AgentPersona, AuditEntry, RuleChangeRequest, User
 from personas.services import accounts, personas, tenants
 from personas.services.invitations import invite_member
 from personas.services.tokens import create_token
@@ -35,6 +35,9 @@ PREVIEWS = ["-", "-", "-", "404", "404", "404", "404", "200", "200", "200", "200
 # What only an admin of the tenant does.
 ADMINS = ["-", "-", "-", "404", "404", "404", "404", "404", "404", "403", "403", "200", "403", "200"]
 ADMINS_SEND = [each.replace("200", "302") for each in ADMINS]
+# The audit of every tenant, and the lasting address of an entry, which leads to its tenant.
+SUPERUSERS = ["-", "-", "-", *["403"] * 10, "200"]
+READERS = ["-", "-", "-", *["404"] * 8, "302", "404", "302"]
 # One's own account: a form without what it asks for, and pages that lead to the set-up of the second factor.
 OWN_WRONG = [each.replace("200", "422") for each in ANYONE]
 OWN_MOVES = [each.replace("200", "302") for each in ANYONE]
@@ -65,6 +68,12 @@ ROUTES: dict[tuple[str, str], list[str]] = {
     ("token_create", "post"): ADMINS,
     ("token_revoke", "get"): ADMINS,
     ("token_revoke", "post"): ADMINS_SEND,
+    ("audit", "get"): ADMINS,
+    ("audit_entry", "get"): ADMINS,
+    ("audit_export", "get"): ADMINS,
+    ("every_audit", "get"): SUPERUSERS,
+    ("every_audit_export", "get"): SUPERUSERS,
+    ("any_audit_entry", "get"): READERS,
     ("members", "get"): SEES_TENANT,
     ("member", "get"): SEES_TENANT,
     ("member_role", "get"): ADMINS,
@@ -97,7 +106,7 @@ ROUTES: dict[tuple[str, str], list[str]] = {
 }
 OF_TENANT = (
     *("tenant", "queue", "personas", "tokens", "token_create", "members", "invite", "service_account_add"),
-    *("tenant_settings", "tenant_name", "review_rules"),
+    *("tenant_settings", "tenant_name", "review_rules", "audit", "audit_export"),
 )
 # Open to everybody, each with a test of its own.
 PUBLIC = {"login", "login_code", "logout", "password_reset", "password_reset_done", "password_reset_confirm"}
@@ -143,10 +152,10 @@ class Scene:
         self.token, _ = create_token(world.tenant, world.service, name="runtime", may_review=False, actor=None)
         first = self.persona.revisions.get(number=1)
         self.stale = propose(self.persona, actor=world.editor, instructions="One!\nTwo.", rationale="", base=first)
-        self.token, _ = create_token(world.tenant, world.service, name="runtime", may_review=False, actor=None)
         self.invitation, _ = invite_member(
             world.tenant, "somebody@example.test", roles=[Role.VIEWER], actor=world.admin
         )
+        self.entry = AuditEntry.objects.filter(tenant=world.tenant).first()
         self.rules = RuleChangeRequest.objects.create(
             tenant=world.tenant, require_second_person=False, required_approvals=1, asked_by=world.admin.account
         )
@@ -166,6 +175,9 @@ class Scene:
             "roll_back": [slug, self.persona.pk, number],
             "persona_state": [slug, self.persona.pk, "disable"],
             "token_revoke": [slug, self.token.pk],
+            "audit_entry": [slug, self.entry.pk],
+            "any_audit_entry": [self.entry.pk],
+            **{name: [] for name in ("every_audit", "every_audit_export")},
             "invitation_revoke": [slug, self.invitation.pk],
             "service_account_state": [slug, self.world.service.pk, "deactivate"],
             "rule_request": [slug, self.rules.pk],

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from learning.domain.diff import Row, Side
+from learning.domain.diff import Comparison, Row, Side, compare
 from learning.domain.marks import pieces, trailing
 
 register = template.Library()
@@ -16,6 +16,12 @@ register = template.Library()
 def seen(text: str) -> SafeString:
     """A text with every character that cannot be seen drawn as a named mark."""
     return mark_safe("".join(_pieces(text)))  # noqa: S308 - every piece is escaped
+
+
+@register.simple_tag
+def compared(before: str | None, after: str | None) -> Comparison:
+    """The comparison of two texts, of which one may not be there."""
+    return compare(before or "", after or "")
 
 
 @register.filter

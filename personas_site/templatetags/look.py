@@ -1,6 +1,6 @@
 """What templates draw again and again."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django import template
 from django.templatetags.static import static
@@ -47,6 +47,13 @@ def ago(moment: datetime | None) -> str:
     if seconds < 2_592_000:
         return f"{int(seconds // 86_400)} days"
     return f"{moment:%-d %b %Y}"
+
+
+@register.simple_tag
+def moment(at: datetime) -> SafeString:
+    """A time element the other way round: the exact time (UTC) to read, how long ago on hover. For records."""
+    exact = f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(timespec="seconds"), ago(at), exact)
 
 
 @register.simple_tag
