@@ -22,6 +22,20 @@ Handler = Callable[[HttpRequest], HttpResponse]
 ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
+class PermissionsPolicyMiddleware:
+    """No page here needs a camera, a place or a payment, so none may ask, whatever got into it."""
+
+    NOTHING = "accelerometer=(), camera=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()"
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response["Permissions-Policy"] = self.NOTHING
+        return response
+
+
 class RequestIdMiddleware:
     """Takes the caller's ``X-Request-ID`` if it is a plain word, else makes one, and echoes it."""
 

@@ -7,10 +7,11 @@ from learning.models import DirectiveProposal
 from learning.services import merging, review
 from learning.services.proposals import propose
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid, SecondPersonRequired, Stale
-from personas.domain.rights import Role
+from personas.domain.errors import Conflict, Invalid, NotPermitted, SecondPersonRequired, Stale
+from personas.domain.rights import Right, Role
 from personas.domain.text import digest
 from personas.models import AgentPersona
+from personas.permissions import give
 from personas.services import accounts, personas, tenants, tokens
 from tests.factory import World, superuser
 
@@ -99,3 +100,61 @@ def test_rejecting_a_text_that_somebody_edited_meanwhile(world: World) -> None:
         review.reject(again(proposal), actor=world.second, note="No.", seen_sha256=digest("Two."))
     review.reject(again(proposal), actor=world.second, note="No.", seen_sha256=digest("Two!"))
     assert again(proposal).decisions.get(verdict="reject").seen_sha256 == digest("Two!")
+
+
+def test_approving_ones_own_edit_is_not_enough(world: World) -> None:
+    rules(world, second=True)
+    draft = world.persona(text="One.", enable=False)
+    live = draft.live_revision
+    proposal = propose(draft, actor=world.editor, instructions="Two.", rationale="")
+    outcome = review.approve(proposal, actor=world.reviewer, expected_revision=live, instructions="Mine.")
+    assert (outcome.revision, outcome.standing.needs_other) == (None, True)
+    with pytest.raises(SecondPersonRequired):
+        review.approve(again(proposal), actor=world.reviewer, expected_revision=live)
+    assert review.approve(again(proposal), actor=world.second, expected_revision=live).revision is not None
+
+
+@pytest.mark.parametrize("strict", [{"second": True}, {"second": False, "approvals": 2}])
+def test_nothing_goes_live_by_one_person_under_the_rules(world: World, strict: dict[str, int]) -> None:
+    persona, draft = world.persona("Live", "One."), world.persona("Draft", "Draft.", enable=False)
+    personas.revise_persona(persona, actor=world.reviewer, instructions="Two.")
+    persona = AgentPersona.objects.get(pk=persona.pk)
+    rules(world, **strict)  # type: ignore[arg-type]
+    first, actor = persona.revisions.get(number=1), world.reviewer
+    for verb in (
+        lambda: personas.revise_persona(persona, actor=actor, instructions="Mine."),
+        lambda: personas.revise_persona(persona, actor=actor, settings=persona.settings.change(priority=7)),
+        lambda: personas.roll_back(persona, to=first, actor=actor, reason="x"),
+        lambda: personas.disable_persona(persona, actor=actor),
+        lambda: personas.archive_persona(persona, actor=actor),
+        lambda: personas.enable_persona(draft, actor=actor),
+        lambda: world.persona("New", enable=True),
+    ):
+        with pytest.raises(SecondPersonRequired):
+            verb()
+    assert AgentPersona.objects.get(pk=persona.pk).live_revision == persona.live_revision
+
+
+def test_the_rule_of_its_making_holds_after_it_was_turned_off(world: World) -> None:
+    rules(world, second=True)
+    draft = world.persona(text="One.", enable=False)
+    proposal = propose(draft, actor=world.reviewer, instructions="Two.", rationale="")
+    rules(world, second=False)
+    with pytest.raises(SecondPersonRequired):
+        review.approve(again(proposal), actor=world.reviewer, expected_revision=draft.live_revision)
+
+
+def test_nobody_turns_the_rule_off_or_gives_themselves_a_role(world: World) -> None:
+    rules(world, second=True)
+    with pytest.raises(NotPermitted):
+        tenants.set_review_rules(world.tenant, require_second_person=False, required_approvals=1, actor=world.admin)
+    with pytest.raises(NotPermitted):
+        accounts.grant_role(world.tenant, world.admin.account, Role.REVIEWER, actor=world.admin)
+
+
+def test_a_service_account_approves_nothing_whatever_it_holds(world: World) -> None:
+    give(Right.ACTIVATE_DIRECTIVE, world.service, world.tenant)
+    persona = world.persona(text="One.")
+    proposal = propose(persona, actor=world.editor, instructions="Two.", rationale="")
+    with pytest.raises(NotPermitted):
+        review.approve(proposal, actor=Actor(world.service), expected_revision=persona.live_revision)
