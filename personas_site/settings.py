@@ -209,7 +209,9 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"axes": {"level": "WARNING"}},  # failures and lock-outs, not each success
-    # Django gives its loggers handlers of their own, which would print every line twice.
-    "loggers": {name: {"handlers": [], "propagate": True} for name in ("django", "django.server")},
+    "loggers": {
+        "axes": {"level": "WARNING"},  # failures and lock-outs, not each success
+        # Django gives these handlers of their own, which would print every line twice.
+        **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server")},
+    },
 }
