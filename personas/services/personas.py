@@ -159,9 +159,7 @@ def archive_persona(
     """Take a persona out of every list and every resolution; its history stays. Passes the gate if it is enabled."""
     persona = lock_persona(persona)
     live = require_seen(persona, expected_revision)
-    return activate_revision(
-        persona, live, actor=actor, verb=Verb.ARCHIVE, enabled=False, archive=True, reason=reason
-    )
+    return activate_revision(persona, live, actor=actor, verb=Verb.ARCHIVE, enabled=False, archive=True, reason=reason)
 
 
 @transaction.atomic
