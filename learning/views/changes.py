@@ -1,5 +1,6 @@
 """Changing a persona from its page: proposing a text, stopping or starting it, going back."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -27,7 +28,7 @@ from personas_site.htmx import render_page, render_part, see_other
 
 Action = DirectiveProposal.Action
 # Nothing that is served changes, so nobody is asked first.
-AT_ONCE = {
+AT_ONCE: dict[str, tuple[Callable[..., Any], str]] = {
     "restore": (restore_persona, "“{}” is back, as a draft."),
     "lock": (partial(set_locked, locked=True), "“{}” is locked: no directive can be activated."),
     "unlock": (partial(set_locked, locked=False), "“{}” is unlocked."),
