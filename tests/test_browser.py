@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from learning.models import DirectiveProposal
 from learning.services.proposals import propose
 from personas.domain.rights import Right, Role
+from personas.models import AuditEntry
 from personas.services import accounts, invitations, personas, tenants, tokens
 from tests.factory import PASSWORD, World, make_person
 from tests.totp import code_of
@@ -264,3 +266,68 @@ def test_pages_before_the_log_in_are_accessible(browser: Browser, live_server: A
     page.goto(f"/accounts/{address}")
     assert Axe().run(page).response["violations"] == []
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_tokens_and_the_audit_are_accessible_and_fit(
+    scene: World, proposal: DirectiveProposal, visit: Callable[..., Page], width: int, scheme: str
+) -> None:
+    token, _ = tokens.create_token(scene.tenant, scene.service, name="Night runtime", may_review=False, actor=None)
+    personas.revise_persona(proposal.persona, actor=scene.second, instructions="One.\nTwo.")
+    entry = AuditEntry.objects.filter(verb="directive.edit").get()
+    addresses = [
+        "/t/acme/tokens/", "/t/acme/tokens/new/", f"/t/acme/tokens/{token.pk}/revoke/", "/t/acme/audit/",
+        "/t/acme/audit/?verb=Not+one&since=x", "/t/acme/audit/?verb=none.such", f"/t/acme/audit/{entry.pk}/",
+        f"/t/acme/personas/{proposal.persona.pk}/",
+    ]  # fmt: skip
+    page = visit("admin", viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    faults: list[Any] = []
+
+    def look(what: str) -> None:
+        found = Axe().run(page).response["violations"]
+        faults.extend((what, rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found)
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            faults.append((what, "sideways"))
+
+    for address in addresses:
+        page.goto(address)
+        for summary in page.locator(".log summary").all()[:2]:
+            summary.click()
+        look(address)
+    page.goto("/t/acme/tokens/new/")
+    page.locator("#name").fill("Seen once")
+    page.locator("#expires").select_option("date")
+    page.locator("#may-review").check()
+    look("the open form")
+    page.locator("#may-review").uncheck()
+    page.locator("#expires").select_option("30")
+    page.get_by_role("button", name="Make the token").click()
+    expect(page.locator("#secret")).to_have_text(re.compile("^per_"))
+    look("the secret")
+    assert faults == []
+
+
+def test_a_secret_is_copied(scene: World, visit: Callable[..., Page]) -> None:
+    page = visit("admin", "/t/acme/tokens/new/", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#name").fill("Runtime")
+    page.get_by_role("button", name="Make the token").click()
+    secret = page.locator("#secret").text_content()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == secret
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("API tokens")
+    assert secret and secret not in page.content()
+
+
+def test_the_audit_is_filtered_in_place(scene: World, proposal: DirectiveProposal, visit: Callable[..., Page]) -> None:
+    page = visit("admin", "/t/acme/audit/")
+    page.get_by_label("Verb").fill("role.granted")
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_url("**verb=role.granted**")
+    expect(page.locator(".log code", has_text="role.granted").first).to_be_visible()
+    expect(page.locator(".log code", has_text="proposal.created")).to_have_count(0)
+    page.get_by_label("Verb").fill("Not a verb")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.get_by_text("A verb looks like token.created")).to_be_visible()

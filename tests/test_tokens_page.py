@@ -228,7 +228,7 @@ def test_the_list_says_who_made_it_and_when_it_was_used(world: World, admin: Cli
     assert "never" in admin.get(LIST).content.decode()
     Caller(secret).get("/personas")
     page = admin.get(LIST).content.decode()
-    assert "within the hour" in page and "in the operator's shell" in page
+    assert "within the hour" in page and "by the operator" in page
     APIToken.objects.filter(pk=token.pk).update(last_used_at=timezone.now() - timedelta(hours=5))
     assert "5 h ago" in admin.get(LIST).content.decode()
 
