@@ -18,6 +18,7 @@ EXEMPT = {
     "activation.lock_persona": "reads and holds",
     "activation.require_seen": "reads",
     "agents.find_agent_class": "reads",
+    "audit_export.record_export": "an audit row alone",
     "bindings.as_binding": "reads",
     "bindings.availability_below": "reads",
     "checks.checked": "checks a row and writes nothing",
