@@ -12,7 +12,10 @@ from django.urls import reverse
 from personas.actors import Actor
 from personas.audit import SYSTEM
 from personas.domain.leaves import Change, Same, compare_leaves
+from personas.domain.rights import Right
 from personas.models import AgentPersona, APIToken, AuditEntry, Tenant, User
+from personas.permissions import holds
+from personas.roster import belonging
 from personas.services.tokens import PREFIX
 
 PAGE = 50
@@ -21,8 +24,9 @@ MOST_TEXTS = 20
 MOST_ACCOUNTS = 200  # that the name of an actor may stand for
 
 Entries = QuerySet[AuditEntry, AuditEntry]
-# For each type of object, the addresses of those that the actor may see, by id. Higher apps add theirs.
-Finder = Callable[[Actor, Sequence[uuid.UUID]], dict[uuid.UUID, str]]
+# For each type of object, the addresses of those that the actor may see, by id. Higher apps add theirs. The tenant is
+# that of the entries, if it is one.
+Finder = Callable[[Actor, Tenant | None, Sequence[uuid.UUID]], dict[uuid.UUID, str]]
 
 
 def entries(actor: Actor, tenant: Tenant | None) -> Entries:
@@ -131,16 +135,13 @@ class Line:
 
 
 def lines(found: Sequence[AuditEntry], actor: Actor) -> list[Line]:
-    """Entries as lines, with one statement for each type of object among them."""
+    """Entries as lines, with a statement or two for each type of object among them."""
     urls = object_urls(found, actor)
-    return [
-        Line(entry, urls.get((entry.object_type, entry.object_id), ""), *compare_leaves(entry.before, entry.after))
-        for entry in found
-    ]
+    return [Line(entry, urls.get(entry.pk, ""), *compare_leaves(entry.before, entry.after)) for entry in found]
 
 
 ENDINGS = {
-    "approve": "approved", "archive": "archived", "disable": "disabled", "edit": "approved with an edit",
+    "approve": "approved", "archive": "archived", "disable": "disabled", "edit": "edited",
     "enable": "enabled", "import": "imported", "rollback": "rolled back", "settings": "settings changed",
 }  # fmt: skip
 
@@ -161,15 +162,17 @@ def suggestions(rows: Entries) -> dict[str, list[str]]:
     }
 
 
-def object_urls(found: Iterable[AuditEntry], actor: Actor) -> dict[tuple[str, str], str]:
-    """Addresses of the objects that are still there and that the actor may see, by type and id."""
-    wanted: dict[str, set[uuid.UUID]] = {}
+def object_urls(found: Iterable[AuditEntry], actor: Actor) -> dict[uuid.UUID, str]:
+    """Addresses of the objects that are still there and that the actor may see, by the ids of their entries."""
+    wanted: dict[tuple[str, Tenant | None], dict[uuid.UUID, uuid.UUID]] = {}
     for entry in found:
         if entry.object_type in PAGES and (ident := as_id(entry.object_id)):
-            wanted.setdefault(entry.object_type, set()).add(ident)
-    return {
-        (kind, str(ident)): url for kind, ids in wanted.items() for ident, url in PAGES[kind](actor, list(ids)).items()
-    }
+            wanted.setdefault((entry.object_type, entry.tenant), {})[entry.pk] = ident
+    urls: dict[uuid.UUID, str] = {}
+    for (kind, tenant), objects in wanted.items():
+        pages = PAGES[kind](actor, tenant, list(set(objects.values())))
+        urls |= {entry: pages[ident] for entry, ident in objects.items() if ident in pages}
+    return urls
 
 
 def as_id(text: str) -> uuid.UUID | None:
@@ -180,14 +183,21 @@ def as_id(text: str) -> uuid.UUID | None:
         return None
 
 
-def _tenants(actor: Actor, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+def _tenants(actor: Actor, tenant: Tenant | None, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
     rows = Tenant.objects.permitted(actor).filter(pk__in=ids).values_list("pk", "slug")
     return {pk: reverse("tenant", args=[slug]) for pk, slug in rows}
 
 
-def _personas(actor: Actor, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+def _personas(actor: Actor, tenant: Tenant | None, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
     rows = AgentPersona.objects.permitted(actor).filter(pk__in=ids).values_list("pk", "tenant__slug")
     return {pk: reverse("persona", args=[slug, pk]) for pk, slug in rows}
 
 
-PAGES: dict[str, Finder] = {"tenant": _tenants, "agentpersona": _personas}
+def _accounts(actor: Actor, tenant: Tenant | None, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    if tenant is None or not holds(actor, Right.VIEW_TENANT, tenant):
+        return {}
+    rows = belonging(tenant).filter(pk__in=ids).values_list("pk", flat=True)
+    return {pk: reverse("member", args=[tenant.slug, pk]) for pk in rows}
+
+
+PAGES: dict[str, Finder] = {"tenant": _tenants, "agentpersona": _personas, "user": _accounts}

@@ -260,6 +260,14 @@ def test_objects_are_linked_for_who_may_see_them(world: World) -> None:
     assert "/t/hidden/" in client_of(world.root).get(PAGE).content.decode()
 
 
+def test_an_account_is_linked_while_it_belongs_to_the_tenant(world: World, admin: Client) -> None:
+    viewer, asked = world.viewer.account, {"verb": "role", "object": "Viewer"}
+    assert f'href="/t/acme/members/{viewer.pk}/"' in admin.get(PAGE, asked).content.decode()
+    accounts.revoke_role(world.tenant, viewer, Role.VIEWER, actor=superuser())
+    page = admin.get(PAGE, asked).content.decode()
+    assert "Role revoked" in page and f"/members/{viewer.pk}" not in page
+
+
 def test_statements_do_not_grow_with_the_page(
     world: World, admin: Client, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
