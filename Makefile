@@ -13,13 +13,13 @@ run: ## run Personas with the demo on 127.0.0.1; PORT (8000) and DATABASE_URL (S
 	@./bootstrap.sh run
 	@$(PYTHON) bin/run
 
-test: ## run the tests on SQLite; ARGS goes to pytest
+test: ## run the tests on SQLite, or where DATABASE_URL says; ARGS goes to pytest
 	@./bootstrap.sh test
-	@unset DATABASE_URL; $(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n auto $(ARGS)
 
 test-pg: ## run the tests on PostgreSQL: that of DATABASE_URL, else a private server
 	@./bootstrap.sh test
-	@$(PYTHON) bin/with-postgres $(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) bin/with-postgres $(PYTHON) -m pytest -n auto $(ARGS)
 
 check: ## lint, format, types, templates, migrations, system checks
 	@./bootstrap.sh test
