@@ -14,8 +14,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from personas.actors import Actor
-from personas.domain.errors import Conflict, NotPermitted, Refused
-from personas.http import actor_of
+from personas.domain.errors import NotPermitted, Refused
+from personas.http import actor_of, status_of
 
 
 def writes[F: Callable[..., Any]](view: F) -> F:
@@ -93,12 +93,6 @@ def verb_page(request: HttpRequest, verb: Verb, row: models.Model | None, host: 
         "back": host.address("change", row.pk) if row is not None else host.address("changelist"),
     }
     return TemplateResponse(request, "admin/verb.html", context, status=status)
-
-
-def status_of(refusal: Refused) -> int:
-    if isinstance(refusal, NotPermitted):
-        return 403
-    return 409 if isinstance(refusal, Conflict) else 422
 
 
 def changes_of(form: forms.Form) -> list[tuple[str, str, str]]:

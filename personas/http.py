@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from personas.actors import Actor
+from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused, UnknownAgentClass
 from personas.models import Tenant
 
 
@@ -21,6 +22,16 @@ def get_tenant(request: HttpRequest, slug: str) -> Tenant:
     rows = Tenant.objects.reachable(actor_of(request)).select_related("parent")
     tenant: Tenant = get_object_or_404(rows, slug=slug)
     return tenant
+
+
+STATUS_OF: dict[type[Refused], int] = {NotPermitted: 403, UnknownAgentClass: 404, Conflict: 409, Invalid: 422}
+
+
+def status_of(fault: Refused | None) -> int:
+    """The HTTP status of an answer with this refusal; 200 without one."""
+    if fault is None:
+        return 200
+    return next((STATUS_OF[kind] for kind in type(fault).__mro__ if kind in STATUS_OF), 422)
 
 
 def client_address(request: HttpRequest) -> str:

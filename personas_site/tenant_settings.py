@@ -16,7 +16,7 @@ from learning.models import DirectiveProposal
 from personas.domain.errors import Invalid, Refused
 from personas.domain.rights import Right
 from personas.forms.members import RulesForm, TenantNameForm, values_of
-from personas.http import actor_of
+from personas.http import actor_of, status_of
 from personas.models import RuleChangeRequest, Tenant
 from personas.models.tenants import MAX_APPROVALS
 from personas.roster import who_can_activate
@@ -29,7 +29,7 @@ from personas.services.tenants import (
     rename_tenant,
     set_review_rules,
 )
-from personas.views.common import seen_tenant, status_of
+from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
 
 

@@ -11,8 +11,9 @@ from django.test import Client, RequestFactory, override_settings
 from learning.models import DirectiveProposal
 from personas import api as personas_api
 from personas.api_support.described import REFUSALS
-from personas.api_support.problems import STATUS_OF, api_view, refusal
+from personas.api_support.problems import api_view, refusal
 from personas.domain import errors
+from personas.http import STATUS_OF
 from tests.api_client import ROOT, Caller, code_of, token_for
 from tests.factory import World
 

@@ -17,9 +17,9 @@ from learning.domain.marks import NewGhost, new_in
 from learning.forms import ProposeForm, ReasonForm, first_error
 from learning.models import DirectiveProposal
 from learning.services.proposals import change_back, change_state, propose
-from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused
+from personas.domain.errors import Invalid, Refused
 from personas.domain.rights import Right
-from personas.http import actor_of, get_tenant
+from personas.http import actor_of, get_tenant, status_of
 from personas.models import AgentPersona, PersonaRevision
 from personas.permissions import holds, require
 from personas.reading import reach
@@ -43,12 +43,6 @@ def get_persona(request: HttpRequest, tenant: str, pk: UUID) -> AgentPersona:
     related = rows.select_related("tenant", "agent_class__manifest", "live_revision", "run_as")
     found: AgentPersona = get_object_or_404(related, pk=pk)
     return found
-
-
-def status_of(fault: Refused) -> int:
-    """The HTTP status of a refusal: 403, 409 or 422."""
-    kinds = ((NotPermitted, 403), (Conflict, 409))
-    return next((code for kind, code in kinds if isinstance(fault, kind)), 422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -100,7 +94,7 @@ def _editor(request: HttpRequest, persona: AgentPersona, typed: Any, fault: Refu
         "cells": reading.cells(comparison),
         "fault": fault,
     }
-    status = status_of(fault) if fault else 200
+    status = status_of(fault)
     return render_page(request, "learning/propose.html", context, partial="editor", status=status)
 
 
@@ -210,7 +204,7 @@ def _confirm(
         "note": request.POST.get("note", ""),
         "fault": fault,
     }
-    status = status_of(fault) if fault else 200
+    status = status_of(fault)
     return render_page(request, "learning/confirm.html", context, partial="confirm", status=status)
 
 

@@ -13,9 +13,9 @@ from learning import reading
 from learning.forms import ApproveForm, MergeForm, NoteForm, RejectForm, first_error
 from learning.models import DirectiveProposal
 from learning.services import merging, review
-from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused
+from personas.domain.errors import Invalid, Refused
 from personas.domain.rights import Right
-from personas.http import actor_of, get_tenant
+from personas.http import actor_of, get_tenant, status_of
 from personas.models import PersonaRevision
 from personas.permissions import holds
 from personas.reading import reach
@@ -44,7 +44,6 @@ def show(
     fault: Refused | None = None,
     typed: str | None = None,
     note: str = "",
-    status: int = 200,
 ) -> HttpResponse:
     """The page, with a refusal in words and everything that was typed still there."""
     actor, seen = actor_of(request), reading.read(row)
@@ -66,7 +65,7 @@ def show(
         "was_typed": typed is not None and typed != seen.text,
         "note": note,
     }
-    return render_page(request, TEMPLATE, context, partial="proposal", status=status)
+    return render_page(request, TEMPLATE, context, partial="proposal", status=status_of(fault))
 
 
 @require_POST
@@ -128,14 +127,10 @@ def _said(outcome: review.Outcome) -> str:
     return f"Your edit of “{name}” is kept. Somebody who wrote none of it has to approve it now."
 
 
-def _refuse(
-    request: HttpRequest, tenant: str, pk: UUID, fault: Refused, typed: str | None, note: str = ""
-) -> HttpResponse:
+def _refuse(request: HttpRequest, tenant: str, pk: UUID, fault: Refused, typed: str | None) -> HttpResponse:
     """The page as it is now, with what was refused: 403, 409 or 422. What the person typed stays in the editor."""
-    kinds = ((NotPermitted, 403), (Conflict, 409))
-    status = next((code for kind, code in kinds if isinstance(fault, kind)), 422)
     row = get_proposal(request, tenant, pk)
-    return show(request, row, fault=fault, typed=typed, note=note or request.POST.get("note", ""), status=status)
+    return show(request, row, fault=fault, typed=typed, note=request.POST.get("note", ""))
 
 
 def _next(request: HttpRequest, row: DirectiveProposal, said: str) -> HttpResponse:

@@ -14,19 +14,13 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid, NotPermitted, Refused, UnknownAgentClass
+from personas.domain.errors import NotPermitted, Refused, UnknownAgentClass
+from personas.http import status_of
 from personas.refusals import record_refusal
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
-STATUS_OF: dict[type[Refused], int] = {
-    NotPermitted: 403,
-    UnknownAgentClass: 404,
-    Conflict: 409,
-    Invalid: 422,
-}
-
 View = Callable[..., HttpResponse]
 
 
@@ -107,7 +101,7 @@ def invalid_input(faults: Iterable[Mapping[str, Any]], *, skip: int = 0) -> Prob
 
 def refusal(refused: Refused) -> Problem:
     """A refusal of the rules, said over HTTP."""
-    status = next(STATUS_OF[kind] for kind in type(refused).__mro__ if kind in STATUS_OF)
+    status = status_of(refused)
     errors = [(refused.field, refused.message)] if refused.field and status == 422 else []
     more: dict[str, Any] = {"suggestions": refused.suggestions} if isinstance(refused, UnknownAgentClass) else {}
     return Problem(status, refused.code, refused.message, errors=errors, **more)

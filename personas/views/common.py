@@ -2,7 +2,6 @@
 
 from django.http import Http404, HttpRequest
 
-from personas.domain.errors import Conflict, NotPermitted, Refused
 from personas.domain.rights import Right
 from personas.http import actor_of, get_tenant
 from personas.models import Tenant
@@ -20,11 +19,3 @@ def seen_tenant(request: HttpRequest, slug: str, right: Right = Right.VIEW_TENAN
     if right is not Right.VIEW_TENANT:
         require(actor, right, tenant)
     return tenant
-
-
-def status_of(fault: Refused | None) -> int:
-    """The HTTP status of an answer with this refusal: 403, 409 or 422; 200 without one."""
-    if fault is None:
-        return 200
-    kinds = ((NotPermitted, 403), (Conflict, 409))
-    return next((code for kind, code in kinds if isinstance(fault, kind)), 422)

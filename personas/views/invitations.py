@@ -20,7 +20,7 @@ from personas import roster
 from personas.domain.errors import Conflict, Refused
 from personas.domain.rights import Right, Role
 from personas.forms.members import InviteForm, JoinForm, right_of, values_of
-from personas.http import actor_of
+from personas.http import actor_of, status_of
 from personas.models import Invitation, Tenant
 from personas.services.invitations import (
     LIFETIME,
@@ -32,7 +32,7 @@ from personas.services.invitations import (
     revoke_invitation,
 )
 from personas.services.tokens import token_digest
-from personas.views.common import seen_tenant, status_of
+from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
 
 OPENED = "invitation"  # in the session: the digest of the secret that somebody opened the link of

@@ -15,12 +15,12 @@ from personas import roster
 from personas.domain.errors import Refused
 from personas.domain.rights import PEOPLE_ONLY, ROLE_RIGHTS, Right, Role
 from personas.forms.members import PersonaField, PersonaRightForm, RoleForm, values_of
-from personas.http import actor_of
+from personas.http import actor_of, status_of
 from personas.models import Tenant, User
 from personas.permissions import holds
 from personas.services import accounts
 from personas.services.members import remove_member
-from personas.views.common import seen_tenant, status_of
+from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
 
 PAGE = 100

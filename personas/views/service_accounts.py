@@ -14,7 +14,7 @@ from personas.domain.errors import Refused
 from personas.domain.people import SERVICE_PREFIX
 from personas.domain.rights import Right, Role
 from personas.forms.members import ServiceAccountForm, values_of
-from personas.http import actor_of
+from personas.http import actor_of, status_of
 from personas.models import Tenant, User
 from personas.services.accounts import (
     SERVICE_ROLES,
@@ -22,7 +22,7 @@ from personas.services.accounts import (
     create_service_account,
     deactivate_service_account,
 )
-from personas.views.common import seen_tenant, status_of
+from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
 
 STATES = {"deactivate": deactivate_service_account, "activate": activate_service_account}

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from personas.domain.errors import Invalid, Refused
 from personas.domain.rights import Right
-from personas.http import actor_of
+from personas.http import actor_of, status_of
 from personas.models import APIToken, Tenant
 from personas.permissions import holds
 from personas.services.tokens import create_token, revoke_token
 from personas.token_forms import SUGGESTED, TokenForm, accounts_for
 from personas.token_reading import ShownOnce, listed, tokens_of
-from personas.views.common import seen_tenant, status_of
+from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
 
 PAGE = 50
