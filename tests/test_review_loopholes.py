@@ -12,7 +12,7 @@ from personas.domain.rights import Right, Role
 from personas.domain.text import digest
 from personas.models import AgentPersona
 from personas.permissions import give
-from personas.services import accounts, personas, tenants, tokens
+from personas.services import accounts, bindings, personas, tenants, tokens
 from tests.factory import World, superuser
 
 
@@ -158,3 +158,15 @@ def test_a_service_account_approves_nothing_whatever_it_holds(world: World) -> N
     proposal = propose(persona, actor=world.editor, instructions="Two.", rationale="")
     with pytest.raises(NotPermitted):
         review.approve(proposal, actor=Actor(world.service), expected_revision=persona.live_revision)
+
+
+def test_nobody_widens_an_agent_alone_under_the_rules(world: World) -> None:
+    accounts.grant_role(world.tenant, world.reviewer.account, Role.ADMIN, actor=superuser())
+    bindings.disable_agent(world.tenant, world.support, actor=world.reviewer)
+    rules(world, second=True)
+    with pytest.raises(SecondPersonRequired):
+        bindings.enable_agent(world.tenant, world.support, actor=world.reviewer)
+    bindings.enable_agent(world.tenant, world.support, actor=superuser())
+    bindings.set_agent_permissions(world.tenant, world.support, {"tool:kb.search": False}, actor=world.reviewer)
+    with pytest.raises(SecondPersonRequired):
+        bindings.set_agent_permissions(world.tenant, world.support, {}, actor=world.reviewer)

@@ -9,7 +9,7 @@ from django.db import transaction
 from personas import audit
 from personas.actors import Actor
 from personas.domain.bindings import Availability, Binding, fold, widens
-from personas.domain.errors import Invalid
+from personas.domain.errors import Invalid, SecondPersonRequired
 from personas.domain.rights import Right
 from personas.models import AgentClass, Tenant, TenantAgent, TenantAncestor
 from personas.permissions import require
@@ -75,7 +75,8 @@ def _change(tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[st
     """Write a binding and audit it.
 
     Narrowing needs ``manage-bindings``. If anything is widened, here or at a descendant, `resolve` would allow what it
-    did not before: that needs ``activate-directive`` too. Raises `NotPermitted`.
+    did not before: that needs ``activate-directive`` too. Raises `NotPermitted`, and `SecondPersonRequired` where the
+    tenant's rules ask for more than one person.
     """
     require(actor, Right.MANAGE_BINDINGS, tenant)
     lock_path(tenant.pk)
@@ -97,7 +98,18 @@ def _change(tenant: Tenant, agent_class: AgentClass, verb: str, changes: dict[st
     after = availability_below(tenant, agent_class)
     if any(widens(before[pk], after[pk]) for pk in after):
         require(actor, Right.ACTIVATE_DIRECTIVE, tenant)
+        _require_second_person(tenant, actor)
     audit.record(verb, agent_class, actor=actor, tenant=tenant, before={"binding": old}, after={"binding": new})
+
+
+def _require_second_person(tenant: Tenant, actor: Actor) -> None:
+    """A binding has no proposal that others could see, so under the rules nobody of the tenant widens one alone."""
+    tenant = Tenant.objects.get(pk=tenant.pk)
+    strict = tenant.require_second_person or tenant.required_approvals > 1
+    if strict and not actor.account.is_superuser:
+        raise SecondPersonRequired(
+            f"{tenant} asks for a second person: a superuser has to widen what this agent may do. Narrowing is free."
+        )
 
 
 def _shown(row: TenantAgent | None) -> dict[str, Any] | None:
