@@ -62,6 +62,12 @@ def reach(persona: AgentPersona) -> Reach:
     return Reach(persona.tenant, below, since)
 
 
+def lately(personas: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+    """What went live or was stopped among these personas, newest first."""
+    rows = Activation.objects.filter(persona__in=personas.values("pk"))
+    return rows.select_related("persona", "revision").order_by("-created_at", "-pk")
+
+
 def removed_tools(persona: AgentPersona, answer: Resolved) -> list[str]:
     """The tools a persona, or else its manifest, names and that the ceiling took away where it answers itself."""
     if answer.persona_id != str(persona.pk) or persona.live_revision is None:

@@ -15,9 +15,9 @@ from learning.views.queue import queue_context
 from personas.actors import Actor
 from personas.domain.rights import Right
 from personas.http import actor_of, get_tenant
-from personas.models import Activation, AgentPersona, Tenant
+from personas.models import AgentPersona, Tenant
 from personas.permissions import holds
-from personas.reading import reach, removed_tools, told
+from personas.reading import lately, reach, removed_tools, told
 from personas.resolve import resolve_for_tenant
 from personas_site.htmx import render_page
 
@@ -43,9 +43,7 @@ def tenant_overview(request: HttpRequest, tenant: str) -> HttpResponse:
         "stale": reading.queue(actor, "stale", tenant=place).count(),
         "live": personas.filter(enabled=True).count(),
         "drafts": personas.filter(enabled=False).count(),
-        "went_live": Activation.objects.filter(persona__in=personas.values("pk"))
-        .select_related("persona", "revision")
-        .order_by("-created_at", "-pk")[:8],
+        "went_live": lately(personas)[:8],
     }
     return render_page(request, "site/overview.html", context, partial="overview")
 

@@ -96,10 +96,8 @@ def activate_revision(
     activation = None
     if serving:
         by = {"actor": actor.account, "actor_name": actor.name, "approvers": _named(approving)}
-        about = {"verb": verb, "source": source, "reason": reason}
-        activation = Activation(
-            persona=persona, revision=revision, previous=previous, live=after_enabled, **by, **about
-        )
+        activation = Activation(persona=persona, revision=revision, previous=previous, live=after_enabled, **by)
+        activation.verb, activation.source, activation.reason = verb, source, reason
         activation.save()
     label, after = f"{'directive' if serving else 'draft'}.{verb.value}", snapshot(persona)
     audit.record(label, persona, actor=actor, tenant=persona.tenant, before=before, after=after, note=reason)
