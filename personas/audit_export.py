@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC
 from typing import Any
 
@@ -14,21 +14,22 @@ from personas.models import AuditEntry
 
 PIECE = 2000
 BOM = "\ufeff"  # without it spreadsheets take UTF-8 for something else
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 COLUMNS = (
     "time", "actor", "user_name", "token", "tenant", "verb", "object_type", "object_id", "object_label", "before",
     "after", "request_id", "note", "id",
 )  # fmt: skip
 
 
-def csv_pieces(rows: Entries, than: AuditEntry) -> Iterator[str]:
+def csv_pieces(rows: Entries, than: AuditEntry, *, may: Callable[[], bool]) -> Iterator[str]:
     """A heading and the entries older than one, newest first.
 
     Each piece is read by its own statement from where the last one ended, so neither a cursor nor a transaction stays
     open while a slow reader takes its time; since entries are only ever added, nothing is missed or doubled.
+    ``may`` is asked before each piece: it ends with the right to read it.
     """
     yield BOM + _written([COLUMNS])
-    while found := list(older(rows, than)[:PIECE]):
+    while may() and (found := list(older(rows, than)[:PIECE])):
         yield _written(map(_cells, found))
         than = found[-1]
 
@@ -47,7 +48,8 @@ def neutral(cell: str) -> str:
 
 def _written(rows: Iterable[Iterable[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerows([neutral(writable(cell)) for cell in row] for row in rows)
+    # All quoted: where a spreadsheet splits at another sign, a cell stays whole and what follows that sign starts none.
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([neutral(writable(cell)) for cell in row] for row in rows)
     return text.getvalue()
 
 

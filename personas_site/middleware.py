@@ -5,7 +5,9 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import middleware as auth
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.template.response import TemplateResponse
@@ -50,6 +52,20 @@ class RequestIdMiddleware:
         response = self.get_response(request)
         response["X-Request-ID"] = ident
         return response
+
+
+class BodyLimitMiddleware:
+    """Refuses a body that says it is too long, before anything reads it. The API says so in its own words."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        too_long = not length.isdecimal() or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if too_long and not request.path_info.startswith("/api/"):
+            return errors.bad_request(request, RequestDataTooBig())
+        return self.get_response(request)
 
 
 class LoginRequiredMiddleware(auth.LoginRequiredMiddleware):

@@ -16,12 +16,21 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="only-for-debug" if DEBUG else "")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if DEBUG else [])
-if not SECRET_KEY:
-    raise ImproperlyConfigured("Set SECRET_KEY to a long random text, or DEBUG=1 for a trial on this machine.")
-if not ALLOWED_HOSTS:
-    raise ImproperlyConfigured("Set ALLOWED_HOSTS to the host names this server answers for, separated by commas.")
+KNOWN_KEY = "only-for-debug-and-known-to-everybody"
+THIS_MACHINE = ["127.0.0.1", "localhost", "[::1]"]
+SECRET_KEY = env.str("SECRET_KEY", default=KNOWN_KEY if DEBUG else "")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=THIS_MACHINE if DEBUG else [])
+if not DEBUG and (len(SECRET_KEY) < 50 or SECRET_KEY == KNOWN_KEY):
+    raise ImproperlyConfigured(
+        "Set SECRET_KEY to a random text of at least 50 characters, or DEBUG=1 for a trial on this machine."
+    )
+if not DEBUG and (not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS):
+    raise ImproperlyConfigured(
+        "Set ALLOWED_HOSTS to the host names this server answers for, separated by commas. A star is none: links in "
+        "mail would lead wherever a request says."
+    )
+if DEBUG and SECRET_KEY == KNOWN_KEY and not set(ALLOWED_HOSTS) <= set(THIS_MACHINE):
+    raise ImproperlyConfigured("DEBUG=1 with other hosts than this machine takes a SECRET_KEY of your own.")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -48,6 +57,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "personas_site.middleware.PermissionsPolicyMiddleware",
     "personas_site.middleware.RequestIdMiddleware",
+    "personas_site.middleware.BodyLimitMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -3,7 +3,7 @@
 import os
 
 os.environ.setdefault("DEBUG", "0")
-os.environ.setdefault("SECRET_KEY", "known-to-the-tests-alone")
+os.environ.setdefault("SECRET_KEY", "known-to-the-tests-alone-and-long-enough-to-be-taken-as-one")
 os.environ.setdefault("ALLOWED_HOSTS", "testserver,localhost,127.0.0.1")
 os.environ.setdefault("SECURE_HTTPS", "0")
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.core import signing
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from personas_site.logs import current_id
@@ -71,3 +72,18 @@ def test_the_log_names_the_request(world: World, caplog: pytest.LogCaptureFixtur
     client = client_of(world.outsider)
     client.get("/t/acme/", headers={"X-Request-ID": "find-me"})
     assert current_id.get() == "find-me"
+
+
+def test_a_body_that_says_it_is_too_long_is_not_read(db: None) -> None:
+    """Files of a form are outside Django's own limit."""
+    big = SimpleUploadedFile("big.bin", b"x" * 5_000_000)
+    response = Client().post("/accounts/login/", {"username": "a", "password": "b", "file": big})
+    assert response.status_code == 413
+    assert "More than 4 MB were sent" in response.content.decode()
+
+
+def test_every_answer_has_its_policies(db: None) -> None:
+    response = Client().get("/accounts/login/")
+    assert "camera=()" in response["Permissions-Policy"]
+    assert response["Referrer-Policy"] == "same-origin"
+    assert response["X-Frame-Options"] == "DENY"

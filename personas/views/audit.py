@@ -86,7 +86,9 @@ def audit_export(request: HttpRequest, tenant: str | None = None) -> HttpRespons
         return _list(request, place, form)
     actor = actor_of(request)
     started = record_export(place, filters=form.asked, actor=actor)
-    pieces = csv_pieces(reading.matching(reading.entries(actor, place), form.asked), started)
+    pieces = csv_pieces(
+        reading.matching(reading.entries(actor, place), form.asked), started, may=lambda: reading.may_read(actor, place)
+    )
     name = f"audit-{place.slug if place else 'all'}-{timezone.now():%Y-%m-%d}.csv"
     return StreamingHttpResponse(
         in_thread(pieces) if isinstance(request, ASGIRequest) else pieces,
