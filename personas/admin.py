@@ -29,7 +29,7 @@ def change_account(user: User, changed: dict[str, Any], actor: Actor) -> User:
     """Call the service with what the form changed."""
     flags = {name: changed[name] for name in ("is_active", "is_staff", "is_superuser") if name in changed}
     held = TenantRole.objects.filter(group__user=user).select_related("tenant", "group")
-    take = [row for row in held if str(row.pk) not in changed["roles"]] if "roles" in changed else []
+    take = [row for row in held if str(row.pk) in changed["roles"].taken] if "roles" in changed else []
     give = []
     if changed.get("tenant"):
         give = [TenantRole.objects.select_related("tenant").get(tenant=changed["tenant"], role=changed["role"])]

@@ -53,6 +53,14 @@ class TenantForm(forms.Form):
     required_approvals = forms.IntegerField(min_value=1, max_value=MAX_APPROVALS)
 
 
+class Ticked(list[str]):
+    """The roles that stay. ``taken`` are those that the form showed and that came back without their tick."""
+
+    def __init__(self, stay: list[str], taken: frozenset[str]) -> None:
+        super().__init__(stay)
+        self.taken = taken
+
+
 class AccountForm(forms.Form):
     """What an account is, the roles it holds, and one more."""
 
@@ -82,6 +90,14 @@ class AccountForm(forms.Form):
         roles = self.fields["roles"]
         assert isinstance(roles, forms.MultipleChoiceField)
         roles.choices = [(str(row.pk), str(row)) for row in held]
+
+    def clean_roles(self) -> Ticked:
+        """A role that somebody else gave after the form was shown has no tick in it, and stays."""
+        ticked, bound = self.cleaned_data["roles"], self["roles"]
+        widget = bound.field.hidden_widget()
+        shown = frozenset(widget.value_from_datadict(self.data, self.files, bound.html_initial_name))
+        taken = shown - frozenset(ticked)
+        return Ticked([pk for pk in self.initial["roles"] if pk not in taken], taken)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

@@ -13,6 +13,7 @@ from personas.domain.rights import Right, Role
 from personas.models import AuditEntry, Tenant, TenantRole, User
 from personas.permissions import holds
 from personas.services import members, tokens
+from personas.services.accounts import grant_role
 from personas.services.staff import set_account_flags
 from tests.factory import World, make_person, make_tenant, superuser
 from tests.pages import client_of
@@ -173,6 +174,29 @@ def test_what_somebody_else_changed_meanwhile_stays(world: World) -> None:
     set_account_flags(user, actor=world.root, is_active=False)
     client.post(account(user), data)
     assert (fresh(world.viewer).is_staff, fresh(world.viewer).is_active) == (True, False)
+
+
+def test_a_role_that_was_given_meanwhile_stays(world: World) -> None:
+    client, user = client_of(world.root), world.viewer.account
+    held = str(role(world.tenant, Role.VIEWER).pk)
+    grant_role(world.other, user, Role.EDITOR, actor=world.root)
+    data = {**ACCOUNT, "initial-roles": held}  # the form showed one role, and its tick was taken
+    ((label, before, after),) = client.post(account(user), data).context["changes"]
+    assert label == "Roles" and "editor" in before and "viewer" in before
+    assert "editor" in after and "viewer" not in after
+    client.post(account(user), {**data, "sure": "1"})
+    left = fresh(world.viewer).groups.values_list("tenant_role__tenant__slug", "tenant_role__role")
+    assert list(left) == [("globex", "editor")]
+
+
+def test_a_role_that_was_never_shown_is_neither_given_nor_taken(world: World) -> None:
+    client, user = client_of(world.root), world.viewer.account
+    shown, foreign = str(role(world.tenant, Role.VIEWER).pk), str(role(world.other, Role.ADMIN).pk)
+    count = AuditEntry.objects.count()
+    assert client.post(account(user), {**ACCOUNT, "roles": [shown, foreign], "sure": "1"}).status_code == 422
+    client.post(account(user), {**ACCOUNT, "initial-roles": [shown, "x"], "roles": shown, "sure": "1"})
+    assert AuditEntry.objects.count() == count
+    assert [group.tenant_role.role for group in fresh(world.viewer).groups.all()] == ["viewer"]
 
 
 def test_a_refusal_is_shown_and_nothing_is_written(world: World) -> None:

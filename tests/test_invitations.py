@@ -24,7 +24,8 @@ from personas.services.invitations import (
     join_by_invitation,
     revoke_invitation,
 )
-from personas.services.members import remove_member
+from personas.services.members import remove_member, retire_account
+from personas.services.staff import set_account_flags
 from personas.services.tokens import token_digest
 from tests.factory import PASSWORD, World, make_person, superuser
 from tests.pages import client_of
@@ -180,6 +181,50 @@ def test_an_inviter_who_comes_back_has_invited_nobody(world: World) -> None:
     accounts.grant_role(world.tenant, boss.account, Role.ADMIN, actor=world.admin)
     with pytest.raises(Gone):
         join_by_invitation(invitation, username="newbie", name="N", password=STRONG)
+
+
+def test_who_is_removed_does_not_walk_back_in(world: World) -> None:
+    persona, address = world.persona(), "walker@example.test"
+    walker = accounts.create_person("walker", name="W", email=address, password=PASSWORD, actor=superuser())
+    accounts.grant_persona_right(persona, walker, Right.VIEW_PERSONA, actor=world.admin)
+    here, secret = invite_member(world.tenant, address, roles=[Role.EDITOR], actor=world.admin)
+    other, elsewhere = invite_member(world.other, address, roles=[Role.VIEWER], actor=world.outsider)
+    remove_member(world.tenant, walker, actor=world.admin)
+    assert find_invitation(token_digest(secret)) is None
+    assert find_invitation(token_digest(elsewhere)) == other  # what another tenant offers is its own affair
+    with pytest.raises(Gone):
+        join_by_invitation(here, username="walker2", name="W", password=STRONG)
+    entry = AuditEntry.objects.get(verb="invitation.revoked")
+    assert (entry.object_id, entry.tenant, entry.actor) == (str(here.pk), world.tenant, world.admin.account)
+    assert entry.before == {"roles": ["editor"]} and entry.note == "The person with this address was removed."
+    assert "walker" not in entry.object_label
+
+
+def test_who_is_retired_is_invited_nowhere(world: World) -> None:
+    address = world.viewer.account.email
+    invite_member(world.other, address, roles=[Role.VIEWER], actor=world.outsider)
+    retire_account(world.viewer.account, actor=superuser())
+    entry = AuditEntry.objects.get(verb="invitation.revoked")
+    assert (entry.tenant, entry.note) == (world.other, "The person with this address was retired.")
+    assert not Invitation.objects.waiting().exists()
+
+
+@pytest.mark.parametrize(("way", "word"), [("role", "admin"), ("remove", "removed"), ("stop", "deactivated")])
+def test_what_an_inviter_leaves_behind_ends_in_the_audit(world: World, way: str, word: str) -> None:
+    boss = make_person("boss", tenant=world.tenant, roles=(Role.ADMIN,))
+    kept, _ = offered(world, "kept@example.test")
+    invitation, secret = invite_member(world.tenant, "new@example.test", roles=[Role.VIEWER], actor=boss)
+    if way == "role":
+        accounts.revoke_role(world.tenant, boss.account, Role.ADMIN, actor=world.admin)
+    elif way == "remove":
+        remove_member(world.tenant, boss.account, actor=world.admin)
+    else:
+        set_account_flags(boss.account, is_active=False, actor=superuser())
+        set_account_flags(User.objects.get(username="boss"), is_active=True, actor=superuser())
+    assert find_invitation(token_digest(secret)) is None
+    entry = AuditEntry.objects.get(verb="invitation.revoked")
+    assert (entry.object_id, entry.tenant) == (str(invitation.pk), world.tenant) and word in entry.note
+    assert Invitation.objects.waiting().get() == kept
 
 
 def test_only_what_is_shown_can_be_accepted(world: World) -> None:

@@ -19,7 +19,7 @@ from personas.services import accounts, tokens
 from personas.services.invitations import invite_member
 from personas.services.members import remove_member, retire_account
 from personas.services.staff import set_account_flags
-from tests.factory import PASSWORD, World, make_person, superuser
+from tests.factory import PASSWORD, World, make_person, make_tenant, superuser
 from tests.pages import client_of
 
 MEMBERS = "/t/acme/members/"
@@ -264,10 +264,10 @@ def test_accounts_of_other_tenants_do_not_exist(world: World) -> None:
 
 def test_a_service_account_from_the_page(world: World) -> None:
     client = client_of(world.admin)
-    assert "svc-acme-" in client.get(f"{MEMBERS}service-accounts/add/").content.decode()
+    assert "svc-acme." in client.get(f"{MEMBERS}service-accounts/add/").content.decode()
     data = {"suffix": "site-42", "name": "Site 42", "role": "editor"}
     made = client.post(f"{MEMBERS}service-accounts/add/", data)
-    account = User.objects.get(username="svc-acme-site-42")
+    account = User.objects.get(username="svc-acme.site-42")
     assert made["Location"] == page_of(account)
     assert (account.tenant, account.kind, account.name) == (world.tenant, "service", "Site 42")
     assert Right.MANAGE_PERSONAS in rights_on(Actor(account), world.tenant)
@@ -301,6 +301,19 @@ def test_a_service_account_is_stopped_at_once(world: World) -> None:
     assert client.get(f"{page}state/explode/").status_code == 404
     with pytest.raises(Invalid):
         accounts.deactivate_service_account(world.viewer.account, actor=world.root)
+
+
+def test_a_tenant_cannot_try_the_names_of_another(world: World) -> None:
+    child = make_tenant("acme-support", parent=world.tenant)
+    make_person("chief", tenant=child, roles=(Role.ADMIN,))
+    chief, add = Actor(User.objects.get(username="chief")), "service-accounts/add/"
+    data = {"name": "", "role": "viewer"}
+    made = client_of(chief).post(f"/t/acme-support/members/{add}", {**data, "suffix": "site"})
+    assert made.status_code == 302
+    for suffix in ("support.site", "-support.site", "support-site"):
+        assert client_of(world.admin).post(f"{MEMBERS}{add}", {**data, "suffix": suffix}).status_code == 302
+    names = User.objects.filter(kind="service", tenant=child).values_list("username", flat=True)
+    assert list(names) == ["svc-acme-support.site"]
 
 
 @pytest.mark.parametrize("username", ["runtime", "svc-", "SVC", "svc-a\u200bb"])

@@ -7,10 +7,11 @@ from django.test import Client
 
 from learning.models import Decision, DirectiveProposal
 from learning.services.proposals import propose
-from personas.domain.rights import Right
+from personas.domain.rights import Right, Role
 from personas.models import AuditEntry
 from personas.permissions import holders, holds
 from personas.services import accounts
+from personas.services.invitations import invite_member
 from tests.api_client import Caller
 from tests.factory import World, make_person, superuser
 from tests.pages import client_of, form, url
@@ -44,6 +45,17 @@ def test_a_refusal_that_is_raised_leaves_one_entry_too(world: World, proposal: D
     assert page.status_code == 403
     (entry,) = refusals()
     assert (entry.actor, entry.after["right"]) == (world.viewer.account, "change_persona")
+
+
+def test_the_invitation_of_somebody_else_leaves_one_entry_without_its_secret(world: World) -> None:
+    offer, secret = invite_member(world.tenant, "new@example.test", roles=[Role.VIEWER], actor=world.admin)
+    client = client_of(world.outsider)
+    client.get(f"/accounts/invitation/{secret}/")
+    assert client.post("/accounts/invitation/", {"invitation": str(offer.pk)}).status_code == 403
+    (entry,) = refusals()
+    assert (entry.actor, entry.tenant, entry.object_id) == (world.outsider.account, world.tenant, str(offer.pk))
+    assert entry.after == {"asked": "POST /accounts/invitation/"} and "another e-mail address" in entry.note
+    assert "new@" not in entry.object_label + entry.note
 
 
 def test_the_api_leaves_one_entry_with_the_token(world: World, proposal: DirectiveProposal) -> None:

@@ -11,9 +11,10 @@ from personas.domain.errors import Conflict, Invalid, NotPermitted
 from personas.domain.people import SERVICE_PREFIX, clean_address, clean_person_name, clean_username
 from personas.domain.rights import PEOPLE_ONLY, PERSONA_RIGHTS, ROLE_RIGHTS, Right, Role
 from personas.domain.text import TextFault
-from personas.models import AgentPersona, APIToken, Invitation, Tenant, TenantRole, User
+from personas.models import AgentPersona, APIToken, Tenant, TenantRole, User
 from personas.permissions import give, require, require_superuser, take
 from personas.services.checks import saved
+from personas.services.offers import revoke_offers_by
 
 SERVICE_ROLES = (Role.VIEWER, Role.EDITOR)
 
@@ -133,7 +134,7 @@ def revoke_role(tenant: Tenant, user: User, role: Role, *, actor: Actor) -> None
     if user != actor.account:
         require(actor, Right.MANAGE_MEMBERS, tenant)
     if role is Role.ADMIN:
-        revoke_invitations_by(user, tenant)
+        revoke_offers_by(user, tenant, actor=actor, why="Whoever offered it is no longer admin.")
         check_admin_stays(tenant, user)
     group = _lock_role(tenant, role).group
     if user.groups.filter(pk=group.pk).exists():
@@ -154,14 +155,6 @@ def check_admins_stay(user: User) -> None:
     role = {"roles__role": Role.ADMIN, "roles__group__user": user}
     for tenant in Tenant.objects.filter(**role).order_by("pk"):
         check_admin_stays(tenant, user)
-
-
-def revoke_invitations_by(user: User, tenant: Tenant) -> int:
-    """Revoke what an account has offered in a tenant and nobody accepted yet. For services, which audit why.
-
-    Comes before any lock on a role: accepting an invitation locks it first and the roles next.
-    """
-    return Invitation.objects.waiting().filter(tenant=tenant, invited_by=user).update(revoked_at=timezone.now())
 
 
 def _lock_role(tenant: Tenant, role: Role) -> TenantRole:

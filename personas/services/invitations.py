@@ -2,7 +2,6 @@
 
 import secrets
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -18,6 +17,7 @@ from personas.models import AgentPersona, Invitation, Tenant, User
 from personas.permissions import holds, require
 from personas.services.accounts import clean_part, grant_persona_right, grant_role
 from personas.services.checks import saved
+from personas.services.offers import offer_of, revoke_offer
 from personas.services.tokens import token_digest
 
 LIFETIME = timedelta(days=7)
@@ -53,7 +53,7 @@ def invite_member(
     _check_offer(tenant, roles, persona, persona_right)
     _check_address(tenant, address, actor)
     for earlier in Invitation.objects.waiting().filter(tenant=tenant, email=address).select_for_update():
-        _revoke(earlier, actor)
+        revoke_offer(earlier, actor=actor, why="Another one was sent to the address.")
     secret, now = secrets.token_urlsafe(32), timezone.now()
     invitation = Invitation(
         tenant=tenant,
@@ -68,7 +68,7 @@ def invite_member(
         expires_at=now + LIFETIME,
     )
     saved(invitation)
-    audit.record("member.invited", invitation, actor=actor, tenant=tenant, after=_offer(invitation))
+    audit.record("member.invited", invitation, actor=actor, tenant=tenant, after=offer_of(invitation))
     return invitation, secret
 
 
@@ -89,14 +89,6 @@ def _check_address(tenant: Tenant, address: str, actor: Actor) -> None:
         raise Invalid("This person is a member already: change the roles on their page.", field="email")
 
 
-def _offer(invitation: Invitation) -> dict[str, Any]:
-    """What is offered, for the audit, which is never erased: no address."""
-    offer: dict[str, Any] = {"roles": invitation.roles}
-    if invitation.persona is not None:
-        offer |= {"persona": invitation.persona.name, "right": invitation.persona_right}
-    return offer
-
-
 @transaction.atomic
 def revoke_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
     """End an invitation at once; nothing happens to one that waits no longer. Raises `NotPermitted` without
@@ -106,14 +98,8 @@ def revoke_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
     if row.accepted_at is not None:
         raise Conflict("It was accepted meanwhile: remove the person instead.")
     if row.revoked_at is None:
-        _revoke(row, actor)
+        revoke_offer(row, actor=actor)
     return row
-
-
-def _revoke(invitation: Invitation, actor: Actor) -> None:
-    invitation.revoked_at = timezone.now()
-    invitation.save(update_fields=["revoked_at"])
-    audit.record("invitation.revoked", invitation, actor=actor, tenant=invitation.tenant, before=_offer(invitation))
 
 
 def find_invitation(digest: str) -> Invitation | None:
@@ -137,7 +123,7 @@ def accept_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
     """
     row = _lock_open(invitation)
     if actor.account.email.lower() != row.email:
-        raise NotPermitted("This invitation is for another e-mail address than that of your account.")
+        raise NotPermitted("This invitation is for another e-mail address than that of your account.", target=row)
     return _take(row, actor)
 
 
@@ -187,6 +173,6 @@ def _take(row: Invitation, actor: Actor) -> Invitation:
         grant_persona_right(row.persona, actor.account, Right(row.persona_right), actor=giver)
     row.accepted_at, row.accepted_by = timezone.now(), actor.account
     row.save(update_fields=["accepted_at", "accepted_by"])
-    after = {**_offer(row), "invited_by": row.invited_by_name}
+    after = {**offer_of(row), "invited_by": row.invited_by_name}
     audit.record("invitation.accepted", row, actor=actor, tenant=row.tenant, after=after)
     return row

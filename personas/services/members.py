@@ -11,7 +11,8 @@ from personas.domain.people import FORMER_PREFIX, former_names
 from personas.domain.rights import Right
 from personas.models import Invitation, Tenant, User
 from personas.permissions import belongs_somewhere, require, require_superuser, take_all
-from personas.services.accounts import check_admin_stays, check_admins_stay, revoke_invitations_by, revoke_tokens
+from personas.services.accounts import check_admin_stays, check_admins_stay, revoke_tokens
+from personas.services.offers import revoke_offers_by, revoke_offers_to
 
 TRIES = 20
 
@@ -19,6 +20,8 @@ TRIES = 20
 @transaction.atomic
 def remove_member(tenant: Tenant, user: User, *, actor: Actor) -> User:
     """Take every role, right on a persona, and token that a person has in the tenant, at once. Anyone may leave.
+
+    What they offered there ends, and what was offered there to their address; offers of other tenants are not touched.
 
     A person who then belongs nowhere and is neither staff nor superuser is retired: logged out, nameless, and for good.
     Raises `NotPermitted` without ``manage-members``, `Conflict` for the last admin, `Invalid` for a service account or
@@ -28,7 +31,7 @@ def remove_member(tenant: Tenant, user: User, *, actor: Actor) -> User:
         require(actor, Right.MANAGE_MEMBERS, tenant)
     if user.is_service:
         raise Invalid("A service account is deactivated, not removed.")
-    revoke_invitations_by(user, tenant)
+    _end_offers(user, tenant, actor, "removed")  # every lock on invitations comes before any on roles
     check_admin_stays(tenant, user)
     user = User.objects.select_for_update().get(pk=user.pk)
     if not _take_everything(user, tenant, actor):
@@ -52,8 +55,7 @@ def retire_account(user: User, *, actor: Actor) -> User:
     with_role = Q(roles__group__user=user)
     with_right = Q(personas__agentpersonauserobjectpermission__user=user) | Q(tenantuserobjectpermission__user=user)
     tenants = list(Tenant.objects.filter(with_role | with_right).distinct().order_by("pk"))
-    for tenant in tenants:  # every lock on invitations comes before any on roles
-        revoke_invitations_by(user, tenant)
+    _end_offers(user, None, actor, "retired")
     check_admins_stay(user)
     # All superusers are held: of two who retire each other, one stays.
     superusers = User.objects.select_for_update().filter(is_superuser=True).order_by("pk")
@@ -64,6 +66,12 @@ def retire_account(user: User, *, actor: Actor) -> User:
         _take_everything(user, tenant, actor)
     _retire(user, actor, None)
     return user
+
+
+def _end_offers(user: User, tenant: Tenant | None, actor: Actor, done: str) -> None:
+    """What the person offered, and what was offered to them: neither lets anybody in, or back in, afterwards."""
+    revoke_offers_by(user, tenant, actor=actor, why=f"Whoever offered it was {done}.")
+    revoke_offers_to(user, tenant, actor=actor, why=f"The person with this address was {done}.")
 
 
 def _take_everything(user: User, tenant: Tenant, actor: Actor) -> bool:

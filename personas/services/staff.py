@@ -14,6 +14,7 @@ from personas.domain.rights import Role
 from personas.models import AgentPersona, TenantRole, User
 from personas.permissions import require_superuser
 from personas.services.accounts import check_admins_stay, grant_role, revoke_role
+from personas.services.offers import revoke_offers_by
 from personas.services.tokens import revoke_token
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
@@ -32,12 +33,15 @@ def set_account_flags(
 ) -> User:
     """Set what an account is; None leaves a flag as it is. ``give`` and ``take`` are roles, each audited in its tenant.
 
-    An account that is no longer active loses its sessions and tokens for good. A superuser act. Raises `Invalid` for a
-    service account that should be staff or superuser, `Conflict` for the last active superuser, for the
-    last admin of a tenant, for a retired account, and for a superuser whom an enabled persona runs as.
+    An account that is no longer active loses its sessions, its tokens and what it offered to others, for good. A
+    superuser act. Raises `Invalid` for a service account that should be staff or superuser, `Conflict` for the last
+    active superuser, for the last admin of a tenant, for a retired account, and for a superuser whom an enabled persona
+    runs as.
     """
     require_superuser(actor, "change what an account is")
-    # Roles come first: the services that give and take them lock a role before the account that gets it.
+    if is_active is False:  # before any lock on a role, as accepting an invitation takes them
+        revoke_offers_by(user, actor=actor, why="The account that offered it was deactivated.")
+    # Then roles: the services that give and take them lock a role before the account that gets it.
     for role in take:
         revoke_role(role.tenant, user, Role(role.role), actor=actor)
     for role in give:

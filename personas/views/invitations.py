@@ -8,8 +8,9 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.mail import send_mail
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
@@ -34,6 +35,7 @@ from personas.services.invitations import (
 from personas.services.tokens import token_digest
 from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
+from personas_site.login_proof import open_without_second_factor
 
 OPENED = "invitation"  # in the session: the digest of the secret that somebody opened the link of
 
@@ -101,6 +103,7 @@ def invitation_revoke(request: HttpRequest, tenant: str, pk: UUID) -> HttpRespon
     return see_other(request, reverse("members", args=[tenant]))
 
 
+@open_without_second_factor  # it only takes the secret out of the address, which the next page then asks a code for
 @login_not_required
 @never_cache
 @require_safe
@@ -175,7 +178,7 @@ def _offered(request: HttpRequest, found: Invitation, fault: Refused | None = No
         "typed": request.POST,
         "fault": fault,
     }
-    return render(request, "accounts/invitation.html", context, status=status_of(fault))
+    return TemplateResponse(request, "accounts/invitation.html", context, status=status_of(fault))
 
 
 def _offer(found: Invitation) -> list[tuple[str, str]]:
@@ -187,4 +190,4 @@ def _offer(found: Invitation) -> list[tuple[str, str]]:
 
 
 def _gone(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/invitation_gone.html", {"fault": Gone()}, status=410)
+    return TemplateResponse(request, "accounts/invitation_gone.html", {"fault": Gone()}, status=410)

@@ -30,7 +30,7 @@ STATES = {"deactivate": deactivate_service_account, "activate": activate_service
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def service_account_add(request: HttpRequest, tenant: str) -> HttpResponse:
-    """Make a service account. Its user name starts with one prefix in every tenant, so none says what others use."""
+    """Make a service account. The page fixes how its user name starts, so no tenant learns what others use."""
     place = seen_tenant(request, tenant, Right.MANAGE_MEMBERS)
     if request.method != "POST":
         return _form(request, place)
@@ -50,7 +50,8 @@ def service_account_add(request: HttpRequest, tenant: str) -> HttpResponse:
 
 
 def _prefix(place: Tenant) -> str:
-    return f"{SERVICE_PREFIX}{place.slug}-"
+    """Ends with a dot, which no slug has: else ``acme`` could try names of ``acme-support``."""
+    return f"{SERVICE_PREFIX}{place.slug}."
 
 
 def _form(request: HttpRequest, place: Tenant, fault: Refused | None = None) -> HttpResponse:
