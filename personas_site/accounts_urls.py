@@ -6,7 +6,7 @@ from django.urls import path
 
 from personas_site import login_account as account
 from personas_site.login import log_in, log_in_code
-from personas_site.login_middleware import open_without_second_factor
+from personas_site.login_proof import open_without_second_factor
 
 urlpatterns = [
     path("login/", log_in, name="login"),

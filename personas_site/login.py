@@ -16,17 +16,18 @@ from django.views.decorators.http import require_http_methods
 
 from personas import audit
 from personas.models import User
-from personas.services.second_factor import check_code, has_second_factor, seconds_to_wait
+from personas.services.second_factor import check_code, factor_stamp, has_second_factor, seconds_to_wait
 from personas_site.login_forms import CodeForm, LogInForm
 from personas_site.login_limits import actor_for, count_failure, is_locked_out, person_of
+from personas_site.login_proof import note_proof, open_without_second_factor, owes_second_factor
 
 BACKEND = "personas.permissions.PersonBackend"
 PENDING = "log_in"  # in the session, between password and code
-PROVED = "second_factor"  # in the session, once a code was given
 SECONDS_FOR_CODE = 600
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one, or use a recovery code."
 
 
+@open_without_second_factor
 @login_not_required
 @sensitive_post_parameters("password")
 @never_cache
@@ -54,6 +55,7 @@ def log_in(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('login_code')}?{urlencode({'next': wanted})}")
 
 
+@open_without_second_factor
 @login_not_required
 @sensitive_post_parameters("code")
 @never_cache
@@ -82,7 +84,7 @@ def enter(request: HttpRequest, person: User, *, proved: bool) -> None:
         request.session.cycle_key()  # Django does it for who was not logged in
     login(request, person, backend=BACKEND)
     request.session.pop(PENDING, None)
-    request.session[PROVED] = proved
+    note_proof(request, factor_stamp(person) if proved else "")
     audit.record(
         "person.logged_in", person, actor=actor_for(request, person), tenant=None, after={"second factor": proved}
     )
@@ -116,7 +118,7 @@ def safe_next(request: HttpRequest) -> str:
 
 def _who_owes_a_code(request: HttpRequest) -> User | None:
     if request.user.is_authenticated:
-        owes = not request.session.get(PROVED) and has_second_factor(person_of(request))
+        owes = has_second_factor(person_of(request)) and owes_second_factor(request)
         return person_of(request) if owes else None
     pending = request.session.get(PENDING) or {}
     if pending.get("until", 0) < time.time():

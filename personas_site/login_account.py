@@ -19,12 +19,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from personas.domain.errors import Refused
 from personas.http import actor_of
+from personas.models import User
 from personas.services import second_factor
 from personas.services.passwords import change_password, reset_password
-from personas_site.login import PROVED, proves, safe_next
+from personas_site.login import proves, safe_next
 from personas_site.login_forms import CodeForm, ForgottenForm, ProofForm
 from personas_site.login_limits import actor_for, count_failure, is_locked_out, person_of
-from personas_site.login_middleware import open_without_second_factor
+from personas_site.login_proof import note_proof, open_without_second_factor, owes_second_factor
 
 NEW_KEY = "new_second_factor"  # in the session, until a code proves that the app has it
 RECOVERY_CODE = re.compile(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}")
@@ -84,6 +85,11 @@ class PasswordReset(auth.PasswordResetConfirmView):
     template_name = "accounts/reset.html"
     success_url = reverse_lazy("login")
 
+    def get_user(self, uidb64: str) -> User | None:
+        """Whose link it is; of an account that was stopped meanwhile the link does not work."""
+        person: User | None = super().get_user(uidb64)
+        return person if person is not None and person.is_active else None
+
     def form_valid(self, form: "SetPasswordForm[Any]") -> HttpResponse:
         person = self.user
         assert person is not None
@@ -100,7 +106,7 @@ class PasswordReset(auth.PasswordResetConfirmView):
 def two_factor(request: HttpRequest) -> HttpResponse:
     """The state of the second factor; or, without one, the QR code and the form that set it up."""
     if second_factor.has_second_factor(person_of(request)):
-        return _state(request)
+        return redirect("login_code") if owes_second_factor(request) else _state(request)
     return _enrol(request, replace=False)
 
 
@@ -140,13 +146,13 @@ def two_factor_off(request: HttpRequest) -> HttpResponse:
     fault = _proof_fault(request)
     if fault is not None:
         return _state(request, fault, at="off")
-    second_factor.disable_second_factor(person_of(request), actor=actor_of(request))
-    request.session[PROVED] = False
+    second_factor.disable_second_factor(person_of(request), actor=actor_of(request), keep=_session(request))
+    request.session.cycle_key()
+    note_proof(request, "")
     messages.success(request, "Two-factor log-in is off. The password alone lets you in.")
     return redirect("two_factor")
 
 
-@open_without_second_factor
 @sensitive_post_parameters()
 @never_cache
 @require_POST
@@ -168,26 +174,36 @@ def _enrol(request: HttpRequest, *, replace: bool) -> HttpResponse:
     key = request.session.setdefault(NEW_KEY, second_factor.new_key())
     if request.method != "POST":
         return _set_up(request, key, replace=replace)
-    fault = _proof_fault(request) if replace else None
+    fault = _proof_fault(request)
     if fault is not None:
         return _set_up(request, key, fault, at="proof", replace=replace)
-    form, actor = CodeForm(request.POST), actor_of(request)
+    form, person = CodeForm(request.POST), person_of(request)
     try:
         code = form.cleaned_data["code"] if form.is_valid() else ""
-        codes = second_factor.enable_second_factor(person_of(request), key, code, actor=actor, replace=replace)
+        codes = second_factor.enable_second_factor(
+            person, key, code, actor=actor_of(request), replace=replace, keep=_session(request)
+        )
     except Refused as refused:
         return _set_up(request, key, refused.message, at="code", replace=replace)
     request.session.cycle_key()
     del request.session[NEW_KEY]
-    request.session[PROVED] = True
+    note_proof(request, second_factor.factor_stamp(person))
     return _codes(request, codes, "Two-factor log-in is on.")
 
 
 def _proof_fault(request: HttpRequest) -> str | None:
-    form = ProofForm(request.POST)
-    if form.is_valid() and proves(request, person_of(request), form.cleaned_data["proof"]):
+    """What is wrong with the password, or the code of the app that is set up so far; None if it is right."""
+    form, person = ProofForm(request.POST), person_of(request)
+    has_app = second_factor.has_second_factor(person)
+    if not form.is_valid():
+        return str(form.errors["proof"][0]) if has_app else "Type your password."
+    if proves(request, person, form.cleaned_data["proof"]):
         return None
-    return WRONG_PROOF if form.is_valid() else str(form.errors["proof"][0])
+    return WRONG_PROOF if has_app else "This is not your password."
+
+
+def _session(request: HttpRequest) -> str:
+    return request.session.session_key or ""
 
 
 def _state(request: HttpRequest, fault: str = "", at: str = "") -> HttpResponse:

@@ -11,6 +11,7 @@ from personas.domain.rights import Right
 from personas.http import actor_of
 from personas.models import Tenant
 from personas.permissions import rights_on
+from personas_site.login_proof import owes_second_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 def _rail(request: HttpRequest) -> Rail | None:
     if not getattr(request, "user", None) or not request.user.is_authenticated:
         return None
+    if owes_second_factor(request):
+        return None  # names of tenants are for who proved to be that person
     actor = actor_of(request)
     tenants = list(Tenant.objects.reachable(actor).select_related("parent").order_by("name", "pk")[:200])
     waiting = waiting_by_tenant(actor)

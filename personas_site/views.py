@@ -20,6 +20,7 @@ from personas.permissions import holds
 from personas.reading import lately, reach, removed_tools, told
 from personas.resolve import resolve_for_tenant
 from personas_site.htmx import render_page
+from personas_site.login_proof import open_without_second_factor
 
 
 @require_safe
@@ -105,6 +106,7 @@ def _can(actor: Actor, persona: AgentPersona) -> dict[str, bool]:
     }
 
 
+@open_without_second_factor
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -112,6 +114,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
+@open_without_second_factor
 @login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:

@@ -240,6 +240,7 @@ def test_a_second_factor_is_set_up_and_asked_for(scene: World, visit: Callable[.
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
     key = page.locator("#key").inner_text()
     page.get_by_label("The code your app shows now").fill(code_of(key))
+    page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Turn it on").click()
     recovery = page.locator(".secrets code").first.inner_text()
     with page.expect_download() as saved:

@@ -20,6 +20,7 @@ from personas.domain.rights import Right
 from personas.models import AuditEntry, Tenant, User
 from personas.services import accounts, second_factor, tokens
 from personas_site.login import PENDING
+from personas_site.login_proof import PROVED
 from tests.factory import PASSWORD, World, make_person, superuser
 from tests.totp import code_of
 
@@ -58,7 +59,7 @@ def set_up(name: str, phone: Phone) -> tuple[Client, list[str]]:
     password_of(name, client)
     page = client.get(PAGE)
     phone.key = re.search(r'id="key">([A-Z2-7 ]+)<', page.content.decode()).group(1)  # type: ignore[union-attr]
-    done = client.post(PAGE, {"code": phone.code()})
+    done = client.post(PAGE, {"code": phone.code(), "proof": PASSWORD})
     assert done.status_code == 200
     return client, list(done.context["codes"])
 
@@ -112,9 +113,21 @@ def test_a_wrong_code_turns_nothing_on(world: World, phone: Phone) -> None:
     password_of("viewer", client)
     phone.key = client.get(PAGE).context["key"]
     for code in (phone.code(5), "", "abcdef"):
-        assert client.post(PAGE, {"code": code}).status_code == 422
+        assert client.post(PAGE, {"code": code, "proof": PASSWORD}).status_code == 422
     assert not TOTPDevice.objects.exists()
-    assert client.post(PAGE, {"code": phone.code()}).status_code == 200
+    assert client.post(PAGE, {"code": phone.code(), "proof": PASSWORD}).status_code == 200
+
+
+def test_setting_it_up_asks_for_the_password(world: World, phone: Phone) -> None:
+    client = Client()
+    password_of("viewer", client)
+    phone.key = client.get(PAGE).context["key"]
+    for proof, words in (("", "Type your password."), ("guess", "This is not your password.")):
+        refused = client.post(PAGE, {"code": phone.code(), "proof": proof})
+        html = refused.content.decode()
+        assert refused.status_code == 422 and words in html and 'aria-describedby="proof-fault"' in html
+    assert not TOTPDevice.objects.exists()
+    assert [client.post(PAGE, {"code": phone.code(), "proof": "guess"}).status_code for _ in range(4)][-1] == 429
 
 
 def test_a_code_is_taken_once(world: World, phone: Phone) -> None:
@@ -308,7 +321,7 @@ def test_every_page_leads_to_the_set_up_until_it_is_done(world: World, strict: T
     shown = client.get(f"{PAGE}?next=/t/acme/")
     assert "This comes first" in shown.content.decode() and shown.context["next"] == "/t/acme/"
     phone.key = shown.context["key"]
-    assert client.post(PAGE, {"code": phone.code()}).status_code == 200
+    assert client.post(PAGE, {"code": phone.code(), "proof": PASSWORD}).status_code == 200
     assert client.get("/").status_code == 200
     assert client.post(f"{PAGE}off/", {"proof": PASSWORD}).status_code == 403
     assert second_factor.has_second_factor(world.reviewer.account)
@@ -322,9 +335,10 @@ def test_others_are_not_held_up(world: World, strict: Tenant) -> None:
 
 
 def test_a_session_from_before_the_rule_is_asked_for_a_code(world: World, phone: Phone, settings: Any) -> None:
-    before = Client()
-    password_of("reviewer", before)
-    set_up("reviewer", phone)
+    before, _ = set_up("reviewer", phone)
+    session = before.session
+    session[PROVED] = True  # what such a session holds
+    session.save()
     settings.MFA_REQUIRED = True
     Tenant.objects.filter(slug="acme").update(require_second_person=True)
     led = before.get("/t/acme/")

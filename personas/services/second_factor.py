@@ -7,8 +7,11 @@ import secrets
 from enum import StrEnum
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp.util import random_hex
@@ -55,6 +58,14 @@ def has_second_factor(person: User) -> bool:
     return TOTPDevice.objects.filter(user=person, confirmed=True).exists()
 
 
+def factor_stamp(person: User) -> str:
+    """What tells the person's second factor from one before or after it, and nothing of its key. Empty without one."""
+    device = TOTPDevice.objects.filter(user=person, confirmed=True).first()
+    if device is None:
+        return ""
+    return salted_hmac("personas.second_factor", f"{device.pk}:{device.key}", algorithm="sha256").hexdigest()
+
+
 def needs_second_factor(person: User) -> bool:
     """Whether the person must have a second factor: staff, and who activates directives where a second person is asked.
 
@@ -78,10 +89,13 @@ def recovery_codes_left(person: User) -> int:
 
 
 @transaction.atomic
-def enable_second_factor(person: User, key: str, code: str, *, actor: Actor, replace: bool = False) -> list[str]:
+def enable_second_factor(
+    person: User, key: str, code: str, *, actor: Actor, replace: bool = False, keep: str = ""
+) -> list[str]:
     """Make log-in ask for codes of ``key`` (hex), once a ``code`` of it proves that the app knows it.
 
-    ``replace`` moves to another key: what was set up before ends. Returns the recovery codes, which are not kept.
+    ``replace`` moves to another key: what was set up before ends. Every session of the person ends but that with the
+    key ``keep``. Returns the recovery codes, which are not kept.
     Raises `Conflict` if it is on already and not to be replaced, `Invalid` for a wrong code.
     """
     User.objects.select_for_update().get(pk=person.pk)
@@ -93,6 +107,7 @@ def enable_second_factor(person: User, key: str, code: str, *, actor: Actor, rep
     if not device.verify_token(_digits(code)):
         raise Invalid("This is not the code that the app shows now. Wait for the next one and type that.", field="code")
     audit.record("mfa.enabled", person, actor=actor, tenant=None, note="with another app" if replace else "")
+    _end_sessions(person, keep)
     return _replace_codes(person)
 
 
@@ -140,9 +155,10 @@ def renew_recovery_codes(person: User, *, actor: Actor) -> list[str]:
 
 
 @transaction.atomic
-def disable_second_factor(person: User, *, actor: Actor | None) -> None:
+def disable_second_factor(person: User, *, actor: Actor | None, keep: str = "") -> None:
     """Make log-in ask for the password alone. ``actor`` None is the operator's shell, for who lost app and codes.
 
+    Every session of the person ends but that with the key ``keep``.
     Raises `NotPermitted` for another person's, except to superusers, and for one's own where it must be on.
     """
     if actor is not None and actor.account != person:
@@ -157,6 +173,14 @@ def disable_second_factor(person: User, *, actor: Actor | None) -> None:
     StaticDevice.objects.filter(user=person).delete()
     note = "" if actor else "by the operator"
     audit.record("mfa.disabled", person, actor=actor or Actor(person), tenant=None, note=note)
+    _end_sessions(person, keep)
+
+
+def _end_sessions(person: User, keep: str) -> None:
+    # A session names its person inside only, so all that are open are read. This is rare, and they last half a day.
+    opened = Session.objects.filter(expire_date__gt=timezone.now()).exclude(session_key=keep)
+    ended = [each.pk for each in opened.iterator() if each.get_decoded().get(SESSION_KEY) == str(person.pk)]
+    Session.objects.filter(pk__in=ended).delete()
 
 
 def _replace_codes(person: User) -> list[str]:
