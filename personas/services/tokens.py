@@ -10,16 +10,18 @@ from django.views.decorators.debug import sensitive_variables
 
 from personas import audit
 from personas.actors import Actor
-from personas.domain.errors import Conflict, Invalid, NotPermitted
+from personas.domain.errors import Invalid, NotPermitted
 from personas.domain.rights import Right
 from personas.domain.text import TextFault, clean_name
-from personas.limits import Limit
 from personas.models import APIToken, Tenant, User
 from personas.permissions import holds, require
 from personas.services.checks import saved
 
 PREFIX = "per_"
-WRONG_PASSWORDS = Limit("token-passwords", most=5, seconds=300)  # of one account
+
+
+class WrongPassword(Invalid):
+    """The password that lets a token review is not the person's. Who calls the service counts these."""
 
 
 def token_digest(secret: str) -> str:
@@ -43,7 +45,7 @@ def create_token(
 
     ``actor`` None is the operator's shell. A person who lets a token review types ``password``, their own.
     Raises `NotPermitted` without ``manage-tokens`` or for another person, `Invalid` for an account that cannot see the
-    tenant, a wrong password, a name that is none and an end that is past, `Conflict` after too many wrong passwords.
+    tenant, a name that is none and an end that is past, `WrongPassword` (an `Invalid`) for a wrong password.
     """
     if actor is not None:
         require(actor, Right.MANAGE_TOKENS, tenant)
@@ -80,15 +82,10 @@ def _check_may_review(user: User, actor: Actor, password: str) -> None:
         if not actor.token.may_review:
             raise NotPermitted("A token that may not review cannot make one that may.")
         return
-    own = str(actor.account.pk)
-    if WRONG_PASSWORDS.reached(own):
-        minutes = -(-WRONG_PASSWORDS.wait(own) // 60)
-        raise Conflict(f"Too many wrong passwords: try again in {minutes} min.", field="password")
     if not password:
         raise Invalid("Type your password: this token will decide in your name.", field="password")
     if not actor.account.check_password(password):
-        WRONG_PASSWORDS.fail(own)
-        raise Invalid("This is not your password.", field="password")
+        raise WrongPassword("This is not your password.", field="password")
 
 
 def _clean_name(name: str) -> str:

@@ -16,11 +16,12 @@ from personas.domain.rights import Right
 from personas.http import actor_of, status_of
 from personas.models import APIToken, Tenant
 from personas.permissions import holds
-from personas.services.tokens import create_token, revoke_token
+from personas.services.tokens import WrongPassword, create_token, revoke_token
 from personas.token_forms import SUGGESTED, TokenForm, accounts_for
 from personas.token_reading import ShownOnce, listed, tokens_of
 from personas.views.common import seen_tenant
 from personas_site.htmx import render_page, see_other
+from personas_site.login_limits import count_failure, is_locked_out, person_of
 
 PAGE = 50
 
@@ -50,9 +51,13 @@ def token_create(request: HttpRequest, tenant: str) -> HttpResponse:
     if request.method != "POST":
         return _form(request, place, TokenForm(tenant=place, actor=actor_of(request)))
     form = TokenForm(request.POST, tenant=place, actor=actor_of(request))
+    if request.POST.get("password") and is_locked_out(request, person_of(request)):
+        return HttpResponse(status=429)  # the middleware of axes puts the page in its place
     try:
         token, secret = _create(form, place, request)
     except Refused as fault:
+        if isinstance(fault, WrongPassword):
+            count_failure(request, person_of(request))
         return _form(request, place, form, fault)
     context = {"section": "tokens", "tenant": place, "token": token, "secret": secret}
     response = render_page(request, "personas/token_made.html", context, partial="made")
