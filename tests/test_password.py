@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from personas.domain.errors import Invalid
+from personas.domain.errors import Invalid, NotPermitted
 from personas.models import AuditEntry, User
 from personas.services import passwords
 from personas_site.mail import mailer
@@ -111,6 +111,19 @@ def test_a_log_in_makes_an_earlier_link_worthless(world: World) -> None:
     client.post(FORGOTTEN, {"email": "viewer@example.test"})
     log_in("viewer")
     assert "This link does not work" in client.get(mailed_link()).content.decode()
+
+
+def test_a_link_from_before_the_account_was_stopped_sets_nothing(world: World) -> None:
+    client = Client()
+    client.post(FORGOTTEN, {"email": "viewer@example.test"})
+    link = mailed_link()
+    form = client.get(link)["Location"]
+    User.objects.filter(username="viewer").update(is_active=False)
+    client.post(form, {"new_password1": NEW, "new_password2": NEW})
+    assert "This link does not work" in Client().get(link).content.decode()
+    with pytest.raises(NotPermitted):  # the one in hand still says active
+        passwords.reset_password(world.viewer.account, NEW, actor=world.viewer)
+    assert User.objects.get(username="viewer").check_password(PASSWORD)
 
 
 def test_a_link_ends_after_two_hours(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from personas import audit
 from personas.actors import Actor
-from personas.domain.errors import Invalid
+from personas.domain.errors import Invalid, NotPermitted
 from personas.models import AuditEntry, User
 
 MAILS_AN_HOUR = 3
@@ -24,7 +24,12 @@ def change_password(person: User, password: str, *, actor: Actor) -> None:
 
 @transaction.atomic
 def reset_password(person: User, password: str, *, actor: Actor) -> None:
-    """The same, for who proved the e-mail address instead of the old password."""
+    """The same, for who proved the e-mail address instead of the old password.
+
+    Raises `NotPermitted` for an account that was stopped, even after the link was sent.
+    """
+    if not User.objects.select_for_update().get(pk=person.pk).is_active:
+        raise NotPermitted("This account was stopped: its password cannot be set.")
     _set(person, password)
     audit.record("password.reset", person, actor=actor, tenant=None)
 
