@@ -129,3 +129,16 @@ def test_views_are_short() -> None:
             body = node.body[1:] if ast.get_docstring(node) else node.body
             lines = (node.end_lineno or 0) - body[0].lineno + 1
             assert lines <= 20, f"{path}: {node.name} has {lines} lines"
+
+
+def test_the_one_who_says_whose_approval_counts_is_the_review() -> None:
+    """`activate_revision` believes its caller about approvers, so only the service that counts them may name any."""
+    callers = [
+        path.relative_to(ROOT).as_posix()
+        for path in sources(*APPS, "personas_site")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("activate_revision")
+        and any(keyword.arg in ("approvers", "authors") for keyword in node.keywords)
+    ]
+    assert callers == ["learning/services/review.py"]
