@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from learning.domain.diff import Comparison, compare
-from learning.domain.marks import NewGhost, new_in
+from learning.domain.marks import NewGhost, count_new
 from learning.domain.merge import Merge, merge3
 from learning.models import Decision, DirectiveProposal
 from learning.querysets import ProposalQuerySet
@@ -261,7 +261,7 @@ def hidden(proposal: DirectiveProposal, text: str) -> list[NewGhost]:
         before = last_served(proposal.persona)
     elif proposal.action in (DirectiveProposal.Action.DISABLE, DirectiveProposal.Action.ARCHIVE):
         return []
-    return new_in(compare(before, text))
+    return count_new(before, text)
 
 
 def last_served(persona: AgentPersona) -> str:

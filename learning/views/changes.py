@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from learning import reading
 from learning.domain.diff import compare
-from learning.domain.marks import NewGhost, new_in
+from learning.domain.marks import NewGhost, count_new
 from learning.forms import ProposeForm, ReasonForm, first_error
 from learning.models import DirectiveProposal
 from learning.services.proposals import change_back, change_state, propose
@@ -177,7 +177,7 @@ def _confirmed(
 
 
 def _hidden(persona: AgentPersona, text: PersonaRevision) -> list[NewGhost]:
-    return new_in(compare(reading.last_served(persona), text.instructions))
+    return count_new(reading.last_served(persona), text.instructions)
 
 
 def _confirm(
